@@ -1,0 +1,90 @@
+# Everything here needs make and Python 3.11 or newer (with its venv module), and sets itself up in .venv:
+# `make install` and `make demo` take the runtime lock, the rest adds the development lock, whose
+# versions agree. Another interpreter: `make test PYTHON=python3.12`.
+
+VENV    := .venv
+BIN     := $(VENV)/bin
+PIP     := $(BIN)/python -m pip --disable-pip-version-check install -q
+UV      := uv==0.13.7
+PYTEST  := -n 2 --dist worksteal
+PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
+
+# Stamps. MADE says which interpreter made the venv and where: a venv that was moved, or whose Python
+# changed underneath or is not the one asked for, is built anew.
+MADE    := $(VENV)/.made
+RUNTIME := $(VENV)/.runtime
+DEV     := $(VENV)/.dev
+
+WHO := -I -c 'import platform, sys; print(platform.python_version(), sys.prefix)'
+ifneq ($(shell $(BIN)/python $(WHO) 2>/dev/null),$(shell cat $(MADE) 2>/dev/null))
+$(MADE): FORCE
+else ifdef PYTHON
+ifneq ($(firstword $(shell $(PYTHON) $(WHO))),$(firstword $(shell cat $(MADE) 2>/dev/null)))
+$(MADE): FORCE
+endif
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install demo test lint bench referee lock clean FORCE
+
+help: ## what you are reading
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(RUNTIME) ## the library and the superarm command, in .venv
+	@echo "ready: $(BIN)/superarm --help"
+
+demo: $(RUNTIME) ## one round from start to end, in the terminal
+	@$(BIN)/superarm demo
+
+test: lint ## lint, then all tests, doctests, examples and the code in the docs
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST)
+
+lint: $(DEV) ## format, lint rules, types, order of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: $(DEV) ## the oracles' times against their peers
+	@$(BIN)/python -m benchmarks.oracles
+
+referee: $(DEV) ## the oracles against enumeration, all 20,000 rounds
+	@$(BIN)/python -m tests.referees.enumeration
+
+lock: $(MADE) ## renew the locks after a change of dependencies (UPGRADE=1: newest versions too)
+	@$(PIP) '$(UV)'
+	$(call compile,requirements.lock,--group build)
+	$(call compile,requirements-dev.lock,--group dev --constraint requirements.lock)
+
+clean: ## remove .venv, caches and builds; results stay
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One version of each package for every Python and system, with the hashes of all its files.
+define compile
+$(BIN)/uv pip compile -q pyproject.toml $(2) --output-file $(1) --universal --python-version 3.11 \
+	--fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links \
+	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
+endef
+
+$(MADE):
+	@for python in $(PYTHONS); do \
+		if $$python -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			echo "making $(VENV) with $$($$python --version)"; \
+			$$python -m venv --clear $(VENV) && $(BIN)/python $(WHO) > $@; exit; \
+		fi; \
+	done; \
+	echo "superarm needs Python 3.11 or newer with its venv module; tried: $(PYTHONS)" >&2; \
+	echo "Install one, or name yours: make PYTHON=/path/to/python ..." >&2; exit 1
+
+$(RUNTIME): $(MADE) requirements.lock pyproject.toml
+	@echo "installing the packages of requirements.lock, and superarm itself, in $(VENV)"
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(DEV): $(RUNTIME) requirements-dev.lock
+	@echo "installing the packages of requirements-dev.lock in $(VENV)"
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@

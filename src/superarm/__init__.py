@@ -1,0 +1,101 @@
+"""superarm: pick a set of items every round, learn from noisy feedback, and keep promises to groups.
+
+The names follow one round from top to bottom: what the learner is told, what it believes, its indices, the oracles,
+the policies, and the suites that check an implementation of your own.
+"""
+
+from importlib.metadata import version
+
+from superarm import errors
+from superarm.checks.oracle import check_oracle
+from superarm.checks.policy import check_policy
+from superarm.checks.posterior import check_posterior
+from superarm.checks.rewards import check_group_reward, check_reward
+from superarm.feasible import AtMost, Exactly, WholeGroups
+from superarm.indices import Indices, beta, double_ucb
+from superarm.oracles.automatic import Automatic
+from superarm.oracles.decomposition.decomposition import Decomposition
+from superarm.oracles.exhaustive import Exhaustive
+from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup
+from superarm.oracles.greedy import Greedy
+from superarm.oracles.milp import MILP
+from superarm.oracles.oracle import Selection, Status
+from superarm.oracles.whole_groups import BestWholeGroups
+from superarm.policies.oclok_ucb import OCLOKUCB
+from superarm.policies.policy import load
+from superarm.policies.tcgp_ucb import TCGPUCB
+from superarm.posteriors.exact import ExactPosterior
+from superarm.posteriors.inducing import GreedyVariance, RandomSubset
+from superarm.posteriors.kernels import Linear, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
+from superarm.posteriors.outputs import Coregionalised, Independent
+from superarm.posteriors.posterior import Belief
+from superarm.posteriors.sparse import SparsePosterior
+from superarm.rewards.count import Count
+from superarm.rewards.custom import Custom
+from superarm.rewards.dixit_stiglitz import DixitStiglitz
+from superarm.rewards.extremes import Max, Min
+from superarm.rewards.group_reward import Constraint, Sense
+from superarm.rewards.mean import Mean
+from superarm.rewards.sum import Sum
+from superarm.rewards.transformed_sum import TransformedSum
+from superarm.rewards.variance import Variance
+from superarm.round import Outcomes, Round
+from superarm.storage import storable
+
+__version__ = version("superarm")
+
+__all__ = [
+    "Round",
+    "Outcomes",
+    "AtMost",
+    "Exactly",
+    "WholeGroups",
+    "Sum",
+    "Mean",
+    "Min",
+    "Max",
+    "Count",
+    "Variance",
+    "DixitStiglitz",
+    "Custom",
+    "TransformedSum",
+    "Constraint",
+    "Sense",
+    "SquaredExponential",
+    "Matern12",
+    "Matern32",
+    "Matern52",
+    "Linear",
+    "RationalQuadratic",
+    "Independent",
+    "Coregionalised",
+    "ExactPosterior",
+    "SparsePosterior",
+    "RandomSubset",
+    "GreedyVariance",
+    "Belief",
+    "Indices",
+    "beta",
+    "double_ucb",
+    "GoodSubgroups",
+    "TouchedGroup",
+    "Selection",
+    "Status",
+    "Automatic",
+    "Decomposition",
+    "BestWholeGroups",
+    "MILP",
+    "Exhaustive",
+    "Greedy",
+    "TCGPUCB",
+    "OCLOKUCB",
+    "load",
+    "storable",
+    "check_reward",
+    "check_group_reward",
+    "check_posterior",
+    "check_oracle",
+    "check_policy",
+    "errors",
+    "__version__",
+]

@@ -1,0 +1,5 @@
+"""Public conformance suites: whether a reward, posterior, oracle or policy keeps its contract.
+
+Each raises :class:`~superarm.errors.NonConforming` with what went wrong and the likeliest reason, and returns None
+otherwise. superarm's own tests run them over every member of each family; run them on yours.
+"""

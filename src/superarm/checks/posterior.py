@@ -1,0 +1,77 @@
+"""The contract of a posterior."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from superarm.checks.require import CLOSE, require
+from superarm.groups import Array
+from superarm.posteriors.posterior import Belief, Posterior
+
+
+def check_posterior(posterior: Posterior, *, dimension: int = 1, seed: int = 0) -> None:
+    """Check that a posterior predicts and conditions as the policies rely on.
+
+    Parameters
+    ----------
+    posterior
+        the object to check, usually without observations; it is not changed if it keeps its contract
+    dimension
+        D of the contexts that it takes
+    seed
+        of the contexts and outcomes tried
+    """
+    rng = np.random.default_rng(seed)
+    contexts, seen = rng.uniform(size=(7, dimension)), rng.uniform(size=(5, dimension))
+    outcomes = rng.normal(size=(5, 2))
+    prior = _belief(posterior, contexts)
+    _same(prior, _belief(posterior, contexts), 0.0, "predict gives another belief the second time; it must be pure")
+    permutation = rng.permutation(len(contexts))
+    shuffled = Belief(mean=prior.mean[permutation], std=prior.std[permutation])
+    _same(shuffled, _belief(posterior, contexts[permutation]), CLOSE, "the belief about a context depends on its row")
+    _belief(posterior, np.empty((0, dimension)))
+
+    once = posterior.condition(seen, outcomes)
+    require(once is not None, "condition returned None; it must return the conditioned posterior")
+    _same(
+        prior, _belief(posterior, contexts), 0.0, "condition changed the posterior it was called on; return a new one"
+    )
+    after = _belief(once, contexts)
+    other = posterior.condition(seen, -outcomes)
+    _same(after, _belief(once, contexts), 0.0, "two continuations of one posterior disturb each other")
+    require(
+        not np.array_equal(_belief(other, seen).mean, _belief(once, seen).mean),
+        "opposite outcomes give the same mean: condition seems to ignore the outcomes",
+    )
+    require(
+        bool((after.std <= prior.std + CLOSE).all()),
+        "conditioning widened the belief about a context; the variance of a Gaussian process never grows",
+    )
+    stepwise = posterior.condition(seen[:2], outcomes[:2]).condition(seen[2:], outcomes[2:])
+    _same(after, _belief(stepwise, contexts), 1e-5, "two batches give another belief than one")
+    _same(after, _belief(once.condition(seen[:0], outcomes[:0]), contexts), CLOSE, "an empty batch changed the belief")
+
+    repeated = np.repeat(contexts[:1], 400, axis=0)
+    learnt = _belief(posterior.condition(repeated, np.full((400, 2), 0.5)), contexts[:1])
+    nearer = np.abs(learnt.mean - 0.5) <= np.abs(prior.mean[:1] - 0.5) + CLOSE
+    require(bool(nearer.all()), "400 equal outcomes at one context moved its mean away from them")
+    partial = outcomes.copy()
+    partial[0, 1] = partial[1, 0] = math.nan
+    partial[2] = math.nan
+    _belief(posterior.condition(seen, partial), contexts)
+
+
+def _belief(posterior: Posterior, contexts: Array) -> Belief:
+    belief = posterior.predict(contexts)
+    require(isinstance(belief, Belief), f"predict returned a {type(belief).__name__}, not a superarm.Belief")
+    require(belief.mean.shape == (len(contexts), 2), f"predict gave {belief.mean.shape} for {len(contexts)} contexts")
+    return belief
+
+
+def _same(one: Belief, other: Belief, tolerance: float, message: str) -> None:
+    close = np.allclose(one.mean, other.mean, rtol=0.0, atol=tolerance) and np.allclose(
+        one.std, other.std, rtol=0.0, atol=tolerance
+    )
+    require(bool(close), message)

@@ -1,0 +1,41 @@
+"""The situations in which superarm refuses, one class each.
+
+A wrong argument is an :class:`InvalidArgument`, which is also a ``ValueError``; its message names the
+argument, what was expected and what came. Outcomes of a solver are not errors: see
+:class:`superarm.Status`.
+"""
+
+from __future__ import annotations
+
+
+class SuperarmError(Exception):
+    """Root of every error that superarm raises on purpose."""
+
+
+class InvalidArgument(SuperarmError, ValueError):
+    """An argument is not what the call expects; nothing was changed."""
+
+    def __init__(self, argument: str, expected: str, came: object) -> None:
+        self.argument = argument
+        self.expected = expected
+        self.came = came
+        super().__init__(argument, expected, came)
+
+    def __str__(self) -> str:
+        return f"{self.argument}: expected {self.expected}, got {self.came}"
+
+
+class UnsolvableRound(SuperarmError):
+    """No solver at hand can answer this round exactly; the message says what would."""
+
+
+class UnreadableFile(SuperarmError):
+    """A saved file is damaged, truncated, or not one of superarm's."""
+
+
+class NotStorable(SuperarmError, TypeError):
+    """An object cannot be saved because part of it is not plain data."""
+
+
+class NonConforming(SuperarmError, AssertionError):
+    """An object breaks the contract that a ``check_*`` suite verifies."""

@@ -1,0 +1,172 @@
+"""Groups of a round: labels, who belongs to which, and quantities given one per group."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm.errors import InvalidArgument
+
+Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """A partition of the arms 0, ..., M - 1 into labelled groups (Assumption 3: disjoint by construction).
+
+    Attributes
+    ----------
+    labels
+        the G distinct labels, sorted; every per-group array follows this order
+    codes
+        (M,) position of each arm's label in ``labels``
+    order, starts
+        the arms sorted by group (ascending inside a group); group g is ``order[starts[g]:starts[g + 1]]``
+    """
+
+    labels: tuple[Hashable, ...]
+    codes: IntArray
+    order: IntArray
+    starts: IntArray
+
+    @classmethod
+    def of(cls, labels: Iterable[Hashable], argument: str = "groups") -> Groups:
+        """Partition the arms by equal labels; labels are any hashable values."""
+        distinct, codes = _distinct(labels, argument)
+        order = np.argsort(codes, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(distinct)))])
+        for array in (codes, order, starts):
+            array.setflags(write=False)
+        return cls(labels=distinct, codes=codes, order=order, starts=starts)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def sizes(self) -> IntArray:
+        """(G,) number of arms in each group."""
+        return np.diff(self.starts)
+
+    def members(self, group: int) -> IntArray:
+        """Arms of the group at position ``group``, ascending."""
+        return self.order[self.starts[group] : self.starts[group + 1]]
+
+    @cached_property
+    def _positions(self) -> dict[Hashable, int]:
+        return {label: position for position, label in enumerate(self.labels)}
+
+    def position(self, label: Hashable, argument: str = "label") -> int:
+        """Position of ``label`` among the sorted labels."""
+        try:
+            return self._positions[label]
+        except (KeyError, TypeError):
+            raise InvalidArgument(argument, f"one of the groups {_few(self.labels)}", repr(label)) from None
+
+    def spread(self, values: object, argument: str) -> Array:
+        """(G,) floats from a scalar, a mapping by label, or one value per group in the order of ``labels``."""
+        if isinstance(values, Mapping):
+            unknown = [label for label in values if label not in self._positions]
+            if unknown:
+                raise InvalidArgument(
+                    argument, f"labels of groups in this round ({_few(self.labels)})", f"unknown {_few(unknown)}"
+                )
+            missing = [label for label in self.labels if label not in values]
+            if missing:
+                raise InvalidArgument(argument, "a value for every group", f"none for {_few(missing)}")
+            values = [values[label] for label in self.labels]
+        elif hasattr(values, "to_numpy"):
+            values = values.to_numpy()
+        if values is None or isinstance(values, str):
+            raise InvalidArgument(argument, "numbers", repr(values))
+        try:
+            array = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidArgument(argument, "numbers", repr(values)) from None
+        if array.ndim == 0:
+            array = np.full(len(self), float(array))
+        if array.shape != (len(self),):
+            raise InvalidArgument(
+                argument,
+                f"a scalar, a mapping by label, or {len(self)} values (one per group, in the order of the labels)",
+                f"shape {array.shape}",
+            )
+        if np.isnan(array).any():
+            raise InvalidArgument(argument, "numbers", "NaN")
+        return array.copy()
+
+
+def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable, ...], IntArray]:
+    array = label_array(labels, argument)
+    if array.dtype != object:
+        if array.dtype.kind == "f" and np.isnan(array).any():
+            raise InvalidArgument(argument, "labels that equal themselves", "NaN")
+        values, codes = np.unique(array, return_inverse=True)
+        return tuple(values.tolist()), codes.astype(np.intp).reshape(-1)
+    first: dict[Hashable, int] = {}
+    try:
+        seen = np.array([first.setdefault(label, len(first)) for label in array], dtype=np.intp)
+    except TypeError as error:
+        raise InvalidArgument(argument, "hashable labels", str(error)) from None
+    if any(label != label for label in first):
+        raise InvalidArgument(argument, "labels that equal themselves", "NaN")
+    try:
+        # Sets compare by inclusion, which is no order to sort by.
+        partial = any(isinstance(label, frozenset) for label in first)
+        ordered = sorted(first, key=_spelling) if partial else sorted(first)  # type: ignore[type-var]
+    except TypeError:
+        # Labels of mixed types still need an order that does not depend on who came first.
+        ordered = sorted(first, key=_spelling)
+    rank = np.empty(len(first), dtype=np.intp)
+    rank[[first[label] for label in ordered]] = np.arange(len(first))
+    return tuple(ordered), rank[seen]
+
+
+def _spelling(label: Hashable) -> tuple[str, str]:
+    return type(label).__qualname__, repr(label)
+
+
+def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
+    """(M,) array of labels, read-only; labels such as tuples stay whole, and 1 and "1" stay different."""
+    if hasattr(labels, "to_numpy"):
+        labels = labels.to_numpy()
+    if isinstance(labels, np.ndarray):
+        array = labels.copy()
+    else:
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            raise InvalidArgument(argument, "one label per arm", repr(labels))
+        items = list(labels)
+        small = all(type(item) is int and abs(item) < 2**62 for item in items)
+        array = np.array(items, dtype=np.int64) if small else _objects(items)
+    if array.ndim != 1:
+        raise InvalidArgument(argument, "one label per arm, shape (M,)", f"shape {array.shape}")
+    array.setflags(write=False)
+    return array
+
+
+def _objects(items: list[Any]) -> npt.NDArray[Any]:
+    return np.fromiter(items, dtype=object, count=len(items))
+
+
+def own_copy(values: Any) -> Any:
+    """A copy that its giver cannot change, of anything that :meth:`Groups.spread` takes."""
+    if isinstance(values, Mapping):
+        return dict(values)
+    if values is None or isinstance(values, (bool, int, float, str, np.generic)):
+        return values
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    array = np.array(values)
+    array.setflags(write=False)
+    return array
+
+
+def _few(labels: Iterable[Hashable], most: int = 5) -> str:
+    items = [repr(label) for label in labels]
+    more = f", ... ({len(items)} in all)" if len(items) > most else ""
+    return ", ".join(items[:most]) + more

@@ -1,0 +1,60 @@
+"""Chooses the oracle for a round from the structure that its parts declare, and says which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from superarm.feasible import WholeGroups
+from superarm.groups import Array
+from superarm.oracles.decomposition.decomposition import Decomposition
+from superarm.oracles.decomposition.model import decomposes
+from superarm.oracles.exhaustive import Exhaustive
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.milp import MILP
+from superarm.oracles.oracle import Selection, SuperArmOracle, check_search
+from superarm.oracles.whole_groups import BestWholeGroups
+from superarm.rewards.reward import Additive
+from superarm.round import Round
+from superarm.storage import storable
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Automatic:
+    """The default oracle: always an exact one; where none applies it raises and says what would.
+
+    ============================================================  ==================
+    round                                                         oracle
+    ============================================================  ==================
+    whole groups, u a function of a sum                           BestWholeGroups
+    u a function of a sum, promises in normal form or on groups
+    of at most 14 arms                                            Decomposition
+    u a function of a sum, Variance on larger groups              MILP
+    any other u, at most 20 arms                                  Exhaustive
+    ============================================================  ==================
+
+    Parameters
+    ----------
+    rel_gap, deadline
+        passed on to the oracles that search
+    """
+
+    rel_gap: float = 1e-9
+    deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        check_search(self.rel_gap, self.deadline)
+
+    def choose(self, round: Round, good: GoodSubgroups) -> SuperArmOracle:
+        """The oracle that :meth:`__call__` would ask."""
+        if not isinstance(round.reward, Additive):
+            return Exhaustive()
+        if isinstance(round.feasible, WholeGroups):
+            return BestWholeGroups()
+        if decomposes(round, good):
+            return Decomposition(rel_gap=self.rel_gap, deadline=self.deadline)
+        return MILP(rel_gap=self.rel_gap, deadline=self.deadline)
+
+    def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
+        """Return the best super arm at ``index``; ``selection.solver`` names who found it."""
+        return self.choose(round, good)(index, round, good)

@@ -1,0 +1,225 @@
+"""From a round to groups of options: the form in which the decomposition works."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+
+from superarm.feasible import WholeGroups
+from superarm.groups import Array, IntArray
+from superarm.oracles.decomposition.options import Options, blocks_of_arms, single_arms
+from superarm.oracles.good_subgroups import ENUMERATE_AT_MOST, GoodSubgroups
+from superarm.rewards.normal_forms import Blocks, Filter, Linear, Mask, Witness
+from superarm.round import Round
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Groups, numbered in the order of ties, with their options; see ``compiled.py`` for the layout.
+
+    Groups from ``real`` on are optimistic shadows of groups whose blocks have too many subsets to keep: they give
+    the upper bounds, the real ones the super arms.
+    """
+
+    real: int
+    group_of: IntArray  # (N,) position in the round of each group
+    shadow: dict[int, int]
+    options: Options
+    theta: Array  # (N,)
+    cap: IntArray  # (N,)
+    entry_start: IntArray  # (N + 1,) entry k of group i is entry_start[i] + k
+    closed: Mask  # per entry: counts that the promise rules out
+    listed: dict[int, dict[int, tuple[float, IntArray]]]  # groups with a listed profile: count to value and arms
+
+
+@dataclass(eq=False)
+class _Gains:
+    """Per arm of the round: what it adds to its group's promise, and how the arm enters the model."""
+
+    gain: Array
+    usable: Mask
+    block: IntArray  # -1: the arm is a block of its own
+    theta: Array  # per group of the round
+    least: IntArray
+    most: IntArray
+    plain: Mask  # per group: no constraint but on the count, so only the best arms matter
+    power: Array  # per group: of its root, 0 where the promise is not in block form
+
+
+def decomposes(round: Round, good: GoodSubgroups) -> bool:
+    """Whether every group has a normal form that this model takes, or is small enough to be listed."""
+    if isinstance(round.feasible, WholeGroups):
+        return False
+    sizes = round.grouping.sizes
+    return all(
+        isinstance(bound.form, (Filter, Witness, Linear, Blocks))
+        or int(sizes[bound.promise.groups].max(initial=0)) <= ENUMERATE_AT_MOST
+        for bound in good.bound
+    )
+
+
+def build(
+    scores: Array, round: Round, good: GoodSubgroups, caps: IntArray, extra: Array, compiled: ModuleType
+) -> Model:
+    """State the round as groups of options.
+
+    ``caps`` is (G,), the most arms that a group may give; ``extra``, (G,), is added to the least gain of each group.
+    """
+    codes = round.grouping.codes
+    gains, listed_groups = _gains(round, good)
+    position = np.empty(len(round), dtype=np.intp)
+    position[good.order] = np.arange(len(round))
+    rank = _group_ranks(codes[good.order], len(round.labels))
+
+    caps = np.where(good.attainable, np.minimum(caps, gains.most), 0)
+    usable = gains.usable & (caps[codes] > 0)
+    usable &= ~np.isin(codes, listed_groups)
+    usable = _only_the_best(usable, gains.plain, scores, codes, position, caps)
+    arms = np.flatnonzero(usable)
+    arms = arms[np.lexsort((position[arms], rank[codes[arms]]))]
+
+    groups = np.argsort(rank)
+    available = np.bincount(codes[arms], minlength=len(caps))
+    listed = {
+        int(rank[group]): _listed_profile(scores, round, good, int(group), int(caps[group]), position)
+        for group in listed_groups
+        if caps[group] > 0
+    }
+    for group in listed_groups:
+        available[group] = max(listed.get(int(rank[group]), {0: None}), default=0)
+    caps = np.minimum(caps, available)
+
+    options, shadow = _options(arms, groups, scores, gains, codes, rank, caps, compiled)
+    group_of = np.concatenate([groups, groups[list(shadow)]]) if shadow else groups
+    cap = caps[group_of]
+    entry_start = np.concatenate([[0], np.cumsum(cap + 1)])
+    size = np.arange(entry_start[-1]) - np.repeat(entry_start[:-1], cap + 1)
+    return Model(
+        real=len(groups),
+        group_of=group_of,
+        shadow=shadow,
+        options=options,
+        theta=(gains.theta + extra)[group_of],
+        cap=cap,
+        entry_start=entry_start,
+        closed=(size > 0) & (size < np.repeat(gains.least[group_of], cap + 1)),
+        listed=listed,
+    )
+
+
+def _options(
+    arms: IntArray,
+    groups: IntArray,
+    scores: Array,
+    gains: _Gains,
+    codes: IntArray,
+    rank: IntArray,
+    caps: IntArray,
+    compiled: ModuleType,
+) -> tuple[Options, dict[int, int]]:
+    """Options of all groups, and which groups have an optimistic shadow at which number."""
+    number = rank[codes[arms]]
+    if not gains.power.any():
+        return single_arms(arms, number, len(groups), scores, gains.gain), {}
+    # Outside groups in block form every arm is a block of its own, and its gain is not a sum under a root.
+    alone = gains.power[codes[arms]] == 0.0
+    block = np.where(alone, np.arange(len(arms)), gains.block[arms])
+    order = np.lexsort((np.arange(len(arms)), block, number))
+    arms, number, block = arms[order], number[order], block[order]
+    power = np.where(gains.power == 0.0, 1.0, gains.power)[groups]
+    rest = (scores, gains.gain, power, caps[groups], compiled)
+    options, limited = blocks_of_arms(arms, number, block, len(groups), *rest)
+    if not len(limited):
+        return options, {}
+    shadow = {int(group): len(groups) + i for i, group in enumerate(limited)}
+    mine = np.isin(number, limited)
+    place = np.searchsorted(limited, number[mine])
+    rest = (scores, gains.gain, power[limited], caps[groups[limited]], compiled)
+    optimistic, _ = blocks_of_arms(arms[mine], place, block[mine], len(limited), *rest, relaxed=True)
+    return options.with_groups(optimistic), shadow
+
+
+def _gains(round: Round, good: GoodSubgroups) -> tuple[_Gains, IntArray]:
+    arms, groups = len(round), len(round.labels)
+    gains = _Gains(
+        gain=np.zeros(arms),
+        usable=np.ones(arms, dtype=np.bool_),
+        block=np.full(arms, -1, dtype=np.intp),
+        theta=np.zeros(groups),
+        least=np.ones(groups, dtype=np.intp),
+        most=round.grouping.sizes.copy(),
+        plain=np.ones(groups, dtype=np.bool_),
+        power=np.zeros(groups),
+    )
+    listed: list[IntArray] = []
+    for bound in good.bound:
+        mine = bound.promise.groups
+        match bound.form:
+            case Filter(allowed=allowed, least=least, most=most):
+                gains.usable[bound.arms] = allowed
+                gains.least[mine] = least
+                gains.most[mine] = np.minimum(gains.most[mine], most)
+                continue
+            case Witness(witness=witness):
+                gains.gain[bound.arms] = witness
+                gains.theta[mine] = 0.5
+            case Linear(weights=weights, least=least):
+                gains.gain[bound.arms] = weights
+                gains.theta[mine] = least
+            case Blocks() as form:
+                gains.gain[bound.arms] = form.sign * form.terms
+                gains.block[bound.arms] = form.blocks
+                gains.theta[mine] = form.least
+                gains.power[mine] = form.power
+            case _:
+                listed.append(mine)
+        gains.plain[mine] = False
+    return gains, np.concatenate(listed) if listed else np.empty(0, dtype=np.intp)
+
+
+def _group_ranks(codes_in_order: IntArray, groups: int) -> IntArray:
+    """Number the groups by their first arm in the order of ties."""
+    first = np.full(groups, len(codes_in_order), dtype=np.intp)
+    np.minimum.at(first, codes_in_order, np.arange(len(codes_in_order)))
+    rank = np.empty(groups, dtype=np.intp)
+    rank[np.argsort(first, kind="stable")] = np.arange(groups)
+    return rank
+
+
+def _only_the_best(
+    usable: Mask, plain: Mask, scores: Array, codes: IntArray, position: IntArray, caps: IntArray
+) -> Mask:
+    """In groups that constrain only the count, no arm beyond the cap best ones is ever needed."""
+    arms = np.flatnonzero(usable & plain[codes])
+    arms = arms[np.lexsort((position[arms], -scores[arms], codes[arms]))]
+    starts = np.flatnonzero(np.r_[True, np.diff(codes[arms]) != 0]) if len(arms) else np.empty(0, dtype=np.intp)
+    place = np.arange(len(arms)) - np.repeat(starts, np.diff(np.r_[starts, len(arms)]))
+    kept = usable & ~plain[codes]
+    kept[arms[place < caps[codes[arms]]]] = True
+    return kept
+
+
+def _listed_profile(
+    scores: Array, round: Round, good: GoodSubgroups, group: int, cap: int, position: IntArray
+) -> dict[int, tuple[float, IntArray]]:
+    """Best good subgroup of every size, from the list of all of them."""
+    profile: dict[int, tuple[float, IntArray]] = {}
+    members = round.grouping.members(group)
+    members = members[np.argsort(position[members])]
+    n = len(members)
+    bits = (np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1
+    sizes = bits.sum(axis=1)
+    totals = bits @ scores[members]
+    # From the best down, the first good subset of each size is the best of that size.
+    for row in np.lexsort((np.arange(len(totals)), -totals)):
+        size = int(sizes[row])
+        if size > cap or size in profile:
+            continue
+        subset = np.sort(members[bits[row] == 1])
+        if good.is_good(group, subset):
+            profile[size] = (float(totals[row]), subset)
+            if len(profile) == cap:
+                break
+    return profile

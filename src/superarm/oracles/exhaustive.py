@@ -1,0 +1,74 @@
+"""Every feasible super arm in turn: the referee of the other oracles, and the answer for rewards without structure."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from superarm.errors import UnsolvableRound
+from superarm.feasible import WholeGroups, check_count, is_feasible
+from superarm.groups import Array, IntArray
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Found, Selection, answer
+from superarm.rewards.reward import reward_of
+from superarm.round import Round
+from superarm.storage import storable
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Exhaustive:
+    """Tries every super arm made of good subgroups; any reward, any promise, small rounds.
+
+    Parameters
+    ----------
+    most_arms
+        refuse larger rounds: there are 2^M super arms
+    """
+
+    most_arms: int = 20
+
+    def __post_init__(self) -> None:
+        check_count("most_arms", self.most_arms)
+
+    def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
+        """Return the best super arm at ``index``."""
+        return answer(self._solve, "exhaustive", index, round, good)
+
+    def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
+        if len(round) > self.most_arms:
+            raise UnsolvableRound(
+                f"exhaustive search takes rounds of at most {self.most_arms} arms, this one has {len(round)}; "
+                "give the reward scores and transform, or the group reward a normal_form, or ask for Greedy"
+            )
+        required = 0 if isinstance(round.feasible, WholeGroups) else round.feasible.totals(len(round))[0]
+        best: dict[int, tuple[float, IntArray]] = {}  # by size, capped at the required one
+        for parts in itertools.product(*self._parts(round, good)):
+            arms = np.sort(np.array(list(itertools.chain(*parts)), dtype=np.intp))
+            if len(arms) >= required and not is_feasible(round.feasible, arms, round.grouping):
+                continue
+            size = min(len(arms), required)
+            value = reward_of(round.reward, index[arms], arms)
+            if value > best.get(size, (-math.inf, arms))[0]:
+                best[size] = (value, arms)
+        size = max(best)
+        return Found(arms=best[size][1], upper_bound=best[size][0], underfilled=size < required)
+
+    def _parts(self, round: Round, good: GoodSubgroups) -> list[list[tuple[int, ...]]]:
+        """For every group: nothing, or one of its good subgroups within the cap."""
+        whole = isinstance(round.feasible, WholeGroups)
+        sizes = round.grouping.sizes
+        caps = sizes if isinstance(round.feasible, WholeGroups) else round.feasible.caps(round.grouping)
+        position = np.empty(len(round), dtype=np.intp)
+        position[good.order] = np.arange(len(round))
+        parts = []
+        for group in np.argsort([position[round.grouping.members(g)].min() for g in range(len(sizes))]):
+            members = sorted(round.grouping.members(group).tolist(), key=lambda arm: position[arm])
+            lengths = [int(sizes[group])] if whole else range(1, int(caps[group]) + 1)
+            subsets = itertools.chain.from_iterable(itertools.combinations(members, k) for k in lengths)
+            kept = (s for s in subsets if good.is_good(int(group), np.sort(np.array(s, dtype=np.intp))))
+            parts.append([(), *kept])
+        return parts

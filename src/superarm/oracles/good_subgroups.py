@@ -1,0 +1,261 @@
+"""Oracle_grp: which parts of a group keep its promise (section 2.4.1, Alg. 1 lines 8 and 9).
+
+The good subgroups are described, not listed: a group of 100 arms has 2^100 subsets.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from superarm.errors import InvalidArgument, UnsolvableRound
+from superarm.groups import Array, IntArray
+from superarm.rewards.group_reward import Structured, is_good
+from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, Linear, Mask, NormalForm, Witness
+from superarm.round import Promise, Round
+
+ENUMERATE_AT_MOST = 14  # arms of a group: 2^14 subsets
+
+
+@dataclass(frozen=True, kw_only=True)
+class TouchedGroup:
+    """A group that a super arm picks from: its reward at the index, and what was promised."""
+
+    label: Hashable
+    arms: tuple[int, ...]
+    value: float | None  # v_G at the satisfying index; None for a group without a promise
+    threshold: float | None
+    margin: float | None  # by how much the promise is kept; negative where it is not
+
+
+@dataclass(frozen=True, eq=False)
+class BoundGroups:
+    """A promise with its normal form (None: nothing declared) and the arms of its groups."""
+
+    promise: Promise
+    form: NormalForm | None
+    arms: IntArray  # (n,)
+    groups: IntArray  # (n,) positions in ``promise.groups``
+
+
+class GoodSubgroups:
+    """G_{t,good}: every set of arms of one group whose reward at the satisfying index keeps the promise.
+
+    Parameters
+    ----------
+    round
+        the round
+    satisfying
+        (M,) satisfying index i'_t of every arm; None leaves out the group stage, so that everything is good
+    order
+        (M,) the arms in the order in which oracles break ties; by default as listed
+
+    >>> import numpy as np, superarm as sa
+    >>> round = sa.Round(t=1, contexts=np.zeros((4, 1)), constraint=sa.Sum() >= 6, feasible=sa.AtMost(4))
+    >>> good = GoodSubgroups(round, np.array([1.0, 2.0, 3.0, 4.0]))
+    >>> [tuple(arm + 1 for arm in subset) for subset in good.subgroups(0)]
+    [(2, 4), (3, 4), (1, 2, 3), (1, 2, 4), (1, 3, 4), (2, 3, 4), (1, 2, 3, 4)]
+    """
+
+    def __init__(self, round: Round, satisfying: Array | None, order: IntArray | None = None) -> None:
+        self.round = round
+        self.satisfying = None if satisfying is None else checked_index(satisfying, round, "satisfying")
+        self.order = np.arange(len(round)) if order is None else _permutation(order, len(round))
+        self.promises = () if satisfying is None else round.promises
+        self._promise_of: dict[int, tuple[Promise, float]] = {
+            int(group): (promise, float(threshold))
+            for promise in self.promises
+            for group, threshold in zip(promise.groups, promise.thresholds, strict=True)
+        }
+
+    def without_promises(self) -> GoodSubgroups:
+        """The same round with every subgroup good: what the paper falls back to when nothing is good."""
+        return GoodSubgroups(self.round, None, self.order)
+
+    # The predicate ------------------------------------------------------------------------------------
+
+    def allows(self, arms: Any) -> bool:
+        """Whether every group that the super arm ``arms`` touches keeps its promise."""
+        return all(group.margin is None or self._keeps(group) for group in self.touched(arms))
+
+    def __contains__(self, subset: Any) -> bool:
+        """Whether ``subset`` is a good subgroup: non-empty, of one group, and keeping its promise."""
+        touched = self.touched(subset)
+        return len(touched) == 1 and self.allows(subset)
+
+    def touched(self, arms: Any) -> tuple[TouchedGroup, ...]:
+        """The groups that ``arms`` picks from, with value, threshold and margin, in the order of the labels."""
+        arms = np.sort(self.round.check_arms(arms))
+        codes = self.round.grouping.codes[arms]
+        touched = []
+        for group in np.unique(codes):
+            mine = arms[codes == group]
+            value = threshold = margin = None
+            if int(group) in self._promise_of:
+                promise, threshold = self._promise_of[int(group)]
+                value = self.value(int(group), mine)
+                margin = promise.sense.sign * (value - threshold)
+            touched.append(
+                TouchedGroup(
+                    label=self.round.labels[group],
+                    arms=tuple(mine.tolist()),
+                    value=value,
+                    threshold=threshold,
+                    margin=margin,
+                )
+            )
+        return tuple(touched)
+
+    def is_good(self, group: int, arms: IntArray) -> bool:
+        """Whether ``arms``, ascending, all of the group at position ``group``, are good; trusts its arguments."""
+        if group not in self._promise_of or not len(arms):
+            return True
+        promise, threshold = self._promise_of[group]
+        return bool(is_good(self.value(group, arms), threshold, promise.sense))
+
+    def value(self, group: int, arms: IntArray) -> float:
+        """v_G at the satisfying index."""
+        promise, _ = self._promise_of[group]
+        assert self.satisfying is not None
+        return float(promise.reward.value(self.satisfying[arms], arms))
+
+    def is_free(self, group: int) -> bool:
+        """Whether the group has no promise."""
+        return group not in self._promise_of
+
+    def _keeps(self, touched: TouchedGroup) -> bool:
+        promise, threshold = self._promise_of[self.round.grouping.position(touched.label)]
+        return bool(is_good(touched.value, threshold, promise.sense))
+
+    # Structure ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def bound(self) -> tuple[BoundGroups, ...]:
+        """Every promise with its normal form at the satisfying index."""
+        codes = self.round.grouping.codes
+        bound = []
+        for promise in self.promises:
+            assert self.satisfying is not None
+            local = np.full(len(self.round.labels), -1, dtype=np.intp)
+            local[promise.groups] = np.arange(len(promise.groups))
+            arms = np.flatnonzero(local[codes] >= 0)
+            groups = local[codes[arms]]
+            form = None
+            if isinstance(promise.reward, Structured):
+                form = promise.reward.normal_form(
+                    self.satisfying[arms], arms, groups, promise.thresholds, promise.sense
+                )
+            bound.append(BoundGroups(promise, form, arms, groups))
+        return tuple(bound)
+
+    @cached_property
+    def attainable(self) -> Mask:
+        """(G,) whether each group has a good subgroup at all, caps and sizes aside."""
+        attainable = np.ones(len(self.round.labels), dtype=np.bool_)
+        for bound in self.bound:
+            if bound.form is not None:
+                attainable[bound.promise.groups] = bound.form.attainable(bound.groups)
+            else:
+                attainable[bound.promise.groups] = [self._some_good(int(group)) for group in bound.promise.groups]
+        return attainable
+
+    def _some_good(self, group: int) -> bool:
+        members = self.round.grouping.members(group)
+        likely = [members, *members[:, None]]  # all together and each alone, before the whole list
+        return any(len(arms) and self.is_good(group, arms) for arms in likely) or any(self._enumerate(group))
+
+    def is_empty(self, label: Hashable | None = None) -> bool:
+        """Whether the group ``label``, or with None every group, has no good subgroup."""
+        if label is None:
+            return len(self.attainable) > 0 and not self.attainable.any()
+        return not self.attainable[self.round.grouping.position(label)]
+
+    def counts(self, label: Hashable) -> tuple[int, ...]:
+        """Sizes of the good subgroups of a group, ascending, without regard to caps."""
+        group = self.round.grouping.position(label)
+        members = self.round.grouping.members(group)
+        if self.is_free(group):
+            return tuple(range(1, len(members) + 1))
+        for bound in self.bound:
+            position = np.flatnonzero(bound.promise.groups == group)
+            if len(position) and bound.form is not None:
+                mine = bound.groups == position[0]
+                return tuple(k for k in range(1, len(members) + 1) if _size_attained(bound.form, mine, position[0], k))
+        return tuple(sorted({len(subset) for subset in self._enumerate(group)}))
+
+    def subgroups(self, label: Hashable) -> Iterator[tuple[int, ...]]:
+        """List the good subgroups of a group, smaller ones first; refuses groups of more than 14 arms."""
+        return self._enumerate(self.round.grouping.position(label))
+
+    def _enumerate(self, group: int) -> Iterator[tuple[int, ...]]:
+        members = self.round.grouping.members(group)
+        if len(members) > ENUMERATE_AT_MOST:
+            raise UnsolvableRound(
+                f"group {self.round.labels[group]!r} has {len(members)} arms: its subgroups can be listed up to "
+                f"{ENUMERATE_AT_MOST} arms; a group reward with a normal_form needs no list"
+            )
+        return (
+            subset
+            for size in range(1, len(members) + 1)
+            for subset in itertools.combinations(members.tolist(), size)
+            if self.is_good(group, np.array(subset, dtype=np.intp))
+        )
+
+
+def checked_index(index: Any, round: Round, argument: str) -> Array:
+    """(M,) float array of finite indices, or an error that names the argument."""
+    try:
+        array = np.array(index, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument(argument, "numbers, one per arm", repr(index)) from None
+    if array.shape != (len(round),):
+        raise InvalidArgument(argument, f"one value per arm, shape ({len(round)},)", f"shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise InvalidArgument(argument, "finite numbers", array[~np.isfinite(array)][0])
+    return array
+
+
+def _permutation(order: Any, arms: int) -> IntArray:
+    array = np.asarray(order)
+    if not np.array_equal(np.sort(array, axis=None), np.arange(arms)) or array.ndim != 1:
+        raise InvalidArgument("order", f"every arm from 0 to {arms - 1} once", repr(order))
+    return array.astype(np.intp)
+
+
+def _size_attained(form: NormalForm, mine: Mask, group: int, size: int) -> bool:
+    """Whether some subgroup of ``size`` arms is good, from the extreme subgroup of that size."""
+    match form:
+        case Filter():
+            enough = np.count_nonzero(form.allowed[mine]) >= size
+            return bool(enough and form.least[group] <= size <= form.most[group])
+        case Witness():
+            return bool(form.witness[mine].any())
+        case Linear():
+            return bool(np.sort(form.weights[mine])[::-1][:size].sum() >= form.least[group])
+        case Blocks():
+            return bool(_best_roots(form, mine, size) >= form.least[group])
+        case Dispersion():
+            values = np.sort(form.values[mine])
+            if form.sign > 0:  # the largest variance takes both ends
+                sets = [np.r_[values[:low], values[len(values) - (size - low) :]] for low in range(size + 1)]
+            else:  # the smallest takes neighbours
+                sets = [values[low : low + size] for low in range(len(values) - size + 1)]
+            return any(form.sign * float(np.var(candidate)) >= form.least[group] for candidate in sets)
+
+
+def _best_roots(form: Blocks, mine: Mask, size: int) -> float:
+    """Largest sign * sum of roots over subgroups of ``size`` arms: the best terms of each block, max-plus combined."""
+    best = np.full(size + 1, -np.inf)
+    best[0] = 0.0
+    for block in np.unique(form.blocks[mine]):
+        terms = np.sort(form.sign * form.terms[mine & (form.blocks == block)])[::-1]
+        gains = np.r_[0.0, form.root(np.cumsum(terms))][: size + 1]
+        best = np.array(
+            [max(best[k - j] + gains[j] for j in range(min(k, len(gains) - 1) + 1)) for k in range(size + 1)]
+        )
+    return float(best[size])

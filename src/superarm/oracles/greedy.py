@@ -1,0 +1,315 @@
+"""A quick super arm without a search: for rewards and promises of which nothing is known, when a user asks for it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from superarm.errors import UnsolvableRound
+from superarm.feasible import WholeGroups
+from superarm.groups import Array, IntArray
+from superarm.oracles.decomposition.model import decomposes
+from superarm.oracles.decomposition.solve import solve
+from superarm.oracles.good_subgroups import GoodSubgroups, checked_index
+from superarm.oracles.oracle import Found, Selection, Status
+from superarm.rewards.group_reward import is_good
+from superarm.rewards.reward import Additive
+from superarm.round import Round
+from superarm.storage import storable
+
+Subset = tuple[int, ...]
+
+
+@storable
+@dataclass(frozen=True)
+class Greedy:
+    """Takes the arms that add most, then repairs, drops or replaces the subgroups that break their promise.
+
+    Any reward and any promise, since it asks only for their values; whatever it returns keeps every promise. It can
+    be far from the best: read ``alpha``. The upper bound is the Lagrangian one of the decomposition where the round
+    decomposes, else the best sum without promises; for a u that is no function of a sum it is infinite. Where
+    ``Exactly`` asks for more arms than it manages to place, the status is ``UNDERFILLED``, although a search might
+    have placed them.
+
+    A promise without structure on a group of more than 14 arms leaves open whether any good subgroup exists. The
+    promises then stay in force: if the repair finds no good subgroup, the super arm is empty, with status ``LIMIT``
+    (``UNDERFILLED`` under ``Exactly``) and never ``NO_GOOD_SUBGROUP``, which would need a proof.
+    """
+
+    def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
+        """Return a good super arm at ``index``."""
+        start = time.perf_counter()
+        index = checked_index(index, round, "index")
+        try:
+            hopeless = good.is_empty()
+        except UnsolvableRound:  # nobody knows
+            hopeless = False
+        found = self._solve(index, round, good.without_promises() if hopeless else good)
+        status = Status.LIMIT
+        selection = Selection.of(
+            found.arms,
+            round=round,
+            index=index,
+            good=good,
+            upper_bound=found.upper_bound,
+            status=status,
+            solver="greedy",
+        )
+        if hopeless:
+            status = Status.NO_GOOD_SUBGROUP
+        elif found.underfilled:
+            status = Status.UNDERFILLED
+        elif found.upper_bound < math.inf and selection.exact:
+            status = Status.OPTIMAL
+        return replace(selection, status=status, seconds=time.perf_counter() - start)
+
+    def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
+        worth = _worth(index, round)
+        if isinstance(round.feasible, WholeGroups):
+            arms = _whole_groups(worth, round, good, round.feasible.n)
+            return Found(arms=arms, upper_bound=_bound(index, round, good), limited=True)
+        arms = _Repair(worth, round, good).run()
+        return Found(
+            arms=arms,
+            upper_bound=_bound(index, round, good),
+            underfilled=len(arms) < round.feasible.totals(len(round))[0],
+            limited=True,
+        )
+
+
+def best_without_promises(scores: Array, round: Round) -> float:
+    """Largest sum of scores over super arms within the caps and the largest total: no good one has a larger sum."""
+    groups = round.grouping
+    if isinstance(round.feasible, WholeGroups):
+        totals = np.bincount(groups.codes, weights=scores, minlength=len(groups))
+        return math.fsum(np.sort(np.maximum(totals, 0.0))[::-1][: round.feasible.n])
+    _, most = round.feasible.totals(len(round))
+    order = np.lexsort((-scores, groups.codes))
+    place = np.arange(len(round)) - np.repeat(groups.starts[:-1], groups.sizes)
+    within = scores[order[place < round.feasible.caps(groups)[groups.codes[order]]]]
+    return math.fsum(np.sort(np.maximum(within, 0.0))[::-1][:most])
+
+
+def _bound(index: Array, round: Round, good: GoodSubgroups) -> float:
+    if not isinstance(round.reward, Additive):
+        return math.inf
+    if decomposes(round, good):
+        # Without time to refine, the decomposition returns its first bounds, combined.
+        return solve(index, round, good, rel_gap=1e-9, label_limit=1, deadline=0.0).upper_bound
+    scores = np.asarray(round.reward.scores(index, np.arange(len(round))), dtype=np.float64)
+    return round.reward.transform(best_without_promises(scores, round))
+
+
+# What a change is worth ---------------------------------------------------------------------------------------
+
+
+def _changed(arms: IntArray, out: Subset, into: Subset) -> IntArray:
+    """``arms`` without ``out`` and with ``into``, ascending."""
+    # Sets this small are quicker as lists.
+    return np.array(sorted([*(arm for arm in arms.tolist() if arm not in out), *into]), dtype=np.intp)
+
+
+class _Sum:
+    """u is a function of a sum: it rises and falls with the sum of the scores."""
+
+    def __init__(self, scores: Array) -> None:
+        self.scores = scores
+        self._list: list[float] = scores.tolist()  # element by element, lists are quicker than arrays
+
+    def gains(self, chosen: IntArray, arms: IntArray) -> Array:
+        """What each of ``arms`` alone would add to the super arm ``chosen``."""
+        return self.scores[arms]
+
+    def change(self, chosen: IntArray, out: Subset, into: Subset) -> float:
+        """What taking ``out`` and putting in ``into`` adds."""
+        return sum([self._list[arm] for arm in into]) - sum([self._list[arm] for arm in out])
+
+
+class _Any:
+    """Nothing is known of u but its values."""
+
+    def __init__(self, index: Array, round: Round) -> None:
+        self.index, self.reward = index, round.reward
+
+    def gains(self, chosen: IntArray, arms: IntArray) -> Array:
+        """What each of ``arms`` alone would add to the super arm ``chosen``."""
+        return np.array([self.change(chosen, (), (arm,)) for arm in arms.tolist()])
+
+    def change(self, chosen: IntArray, out: Subset, into: Subset) -> float:
+        """What taking ``out`` and putting in ``into`` adds."""
+        return self._value(_changed(chosen, out, into)) - self._value(chosen)
+
+    def _value(self, arms: IntArray) -> float:
+        return float(self.reward.value(self.index[arms], arms))
+
+
+def _worth(index: Array, round: Round) -> _Sum | _Any:
+    if not isinstance(round.reward, Additive):
+        return _Any(index, round)
+    return _Sum(np.asarray(round.reward.scores(index, np.arange(len(round))), dtype=np.float64))
+
+
+def _whole_groups(worth: _Sum | _Any, round: Round, good: GoodSubgroups, n: int) -> IntArray:
+    """Good groups one by one, as long as the best adds something."""
+    groups = round.grouping
+    first = np.full(len(groups), len(round), dtype=np.intp)
+    np.minimum.at(first, groups.codes[good.order], np.arange(len(round)))
+    left = [int(group) for group in np.argsort(first) if good.is_good(int(group), groups.members(int(group)))]
+    chosen = np.empty(0, dtype=np.intp)
+    for _ in range(min(n, len(left))):
+        gains = [worth.change(chosen, (), tuple(groups.members(group).tolist())) for group in left]
+        best = int(np.argmax(gains))
+        if gains[best] <= 0.0:
+            break
+        chosen = np.sort(np.append(chosen, groups.members(left.pop(best))))
+    return chosen
+
+
+# Take, repair, polish -----------------------------------------------------------------------------------------
+
+
+class _Repair:
+    """Takes arms by what they add, then makes one subgroup after the other good, or gives the group up."""
+
+    def __init__(self, worth: _Sum | _Any, round: Round, good: GoodSubgroups) -> None:
+        assert not isinstance(round.feasible, WholeGroups)
+        self.worth, self.round, self.good = worth, round, good
+        self.least, most = round.feasible.totals(len(round))
+        self.most = min(most, len(round))
+        self.caps = round.feasible.caps(round.grouping)
+        self.position = np.empty(len(round), dtype=np.intp)
+        self.position[good.order] = np.arange(len(round))
+        self.chosen = np.empty(0, dtype=np.intp)
+        self.settled: set[int] = set()
+        self.given_up: set[int] = set(np.flatnonzero(self.caps == 0).tolist())
+        for bound in good.bound:
+            if bound.form is not None:
+                self.given_up.update(bound.promise.groups[~bound.form.attainable(bound.groups)].tolist())
+        self._promise = {
+            group: (promise, threshold)
+            for promise in good.promises
+            for group, threshold in zip(promise.groups.tolist(), promise.thresholds.tolist(), strict=True)
+        }
+
+    def run(self) -> IntArray:
+        """A good super arm, ascending."""
+        while self._take():
+            codes = self.round.grouping.codes[self.chosen]
+            for group in dict.fromkeys(codes.tolist()):
+                if group not in self.settled:
+                    self._settle(group)
+        for group in sorted(self.settled):
+            self._polish(group)
+        return self.chosen
+
+    def _take(self) -> bool:
+        """Fill the room: settled groups stay good, others are repaired afterwards. Whether anything was taken."""
+        codes = self.round.grouping.codes
+        count = np.bincount(codes[self.chosen], minlength=len(self.round.labels))
+        closed = np.isin(codes, list(self.given_up))
+        closed[self.chosen] = True
+        left = np.flatnonzero(~closed)
+        taken = False
+        while len(left) and len(self.chosen) < self.most:
+            gains = self.worth.gains(self.chosen, left)
+            order = np.lexsort((self.position[left], -gains))
+            before = len(self.chosen)
+            for arm, gain in zip(left[order].tolist(), gains[order].tolist(), strict=True):
+                if len(self.chosen) >= self.most or (gain <= 0.0 and len(self.chosen) >= self.least):
+                    break
+                group = int(codes[arm])
+                if count[group] >= self.caps[group]:
+                    continue
+                if group in self.settled and not self.good.is_good(group, _changed(self._part(group), (), (arm,))):
+                    continue
+                self._apply((), (arm,))
+                count[group] += 1
+                taken = True
+                if isinstance(self.worth, _Any):
+                    break  # what the others add has changed
+            if len(self.chosen) == before or isinstance(self.worth, _Sum):
+                break
+            left = left[~np.isin(left, self.chosen)]
+        return taken
+
+    def _settle(self, group: int) -> None:
+        """Change the group's part until it is good, one arm at a time; give the group up where that fails."""
+        for _ in range(len(self.round.grouping.members(group))):
+            part = self._part(group)
+            if self.good.is_good(group, part):
+                self.settled.add(group)
+                return
+            step = self._step(group, part)
+            if step is None:
+                break
+            self._apply(*step)
+        part = self._part(group)
+        if not self.good.is_good(group, part):
+            self._apply(tuple(part.tolist()), self._single(group, part))
+        (self.settled if len(self._part(group)) else self.given_up).add(group)
+
+    def _step(self, group: int, part: IntArray) -> tuple[Subset, Subset] | None:
+        """The change that makes the part good at the least loss, else the one that comes nearest."""
+        promise, threshold = self._promise[group]
+
+        def rank(arms: IntArray, out: Subset, into: Subset) -> tuple[bool, float, float]:
+            value = self.good.value(group, arms)
+            gain = self.worth.change(self.chosen, out, into)
+            if is_good(value, threshold, promise.sense):
+                return True, gain, 0.0
+            # An arm less at the same margin is progress too: of two equally bad arms one must go first.
+            return False, promise.sense.sign * (value - threshold), -math.inf if into else gain
+
+        best, record = None, (*rank(part, (), ())[:2], -math.inf)
+        for out, into in self._moves(group, part):
+            after = _changed(part, out, into)
+            if len(after) and (mark := rank(after, out, into)) > record:
+                best, record = (out, into), mark
+        return best
+
+    def _moves(self, group: int, part: IntArray) -> Iterator[tuple[Subset, Subset]]:
+        outside = np.setdiff1d(self.round.grouping.members(group), part)
+        outside = outside[np.argsort(self.position[outside])].tolist()
+        inside = part[np.argsort(self.position[part])].tolist()
+        if len(self.chosen) < self.most and len(part) < self.caps[group]:
+            yield from (((), (into,)) for into in outside)
+        yield from (((out,), (into,)) for out in inside for into in outside)
+        yield from (((out,), ()) for out in inside)
+
+    def _single(self, group: int, part: IntArray) -> Subset:
+        """The best arm that is good alone; nothing where none is."""
+        members = self.round.grouping.members(group)
+        gains = self.worth.gains(np.setdiff1d(self.chosen, part), members)
+        for arm in members[np.lexsort((self.position[members], -gains))].tolist():
+            if self.good.is_good(group, np.array([arm])):
+                return (arm,)
+        return ()
+
+    def _polish(self, group: int) -> None:
+        """Exchanges within the group that gain something; and drops, where the size allows."""
+        for _ in range(len(self.round.grouping.members(group))):
+            part = self._part(group)
+            whole = tuple(part.tolist())
+            moves = [*self._moves(group, part), (whole, ())] if len(part) else []
+            gains = [self.worth.change(self.chosen, out, into) for out, into in moves]
+            for number in np.argsort(-np.array(gains), kind="stable").tolist():
+                out, into = moves[number]
+                if gains[number] <= 0.0:
+                    return
+                small = len(self.chosen) - len(out) + len(into) < self.least
+                if not small and self.good.is_good(group, _changed(part, out, into)):
+                    self._apply(out, into)
+                    break
+            else:
+                return
+
+    def _apply(self, out: Subset, into: Subset) -> None:
+        self.chosen = _changed(self.chosen, out, into)
+
+    def _part(self, group: int) -> IntArray:
+        part: IntArray = self.chosen[self.round.grouping.codes[self.chosen] == group]
+        return part

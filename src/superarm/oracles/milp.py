@@ -1,0 +1,266 @@
+"""The best super arm as a mixed-integer linear program, solved by HiGHS through SciPy.
+
+It takes what the decomposition cannot (Variance on groups of any size), and answers independently what it can.
+HiGHS keeps its rows up to a tolerance of its own, so the predicate has the last word: a subgroup that breaks its
+promise is cut off and the program solved again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from superarm.errors import UnsolvableRound
+from superarm.feasible import AtMost, Exactly, WholeGroups
+from superarm.groups import Array, IntArray
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.greedy import Greedy, best_without_promises
+from superarm.oracles.oracle import Found, Selection, additive_scores, answer, check_search, found_by_sum
+from superarm.oracles.program import Program
+from superarm.oracles.relaxations import Narrow, Relaxation, Roots, Weighted, Wide
+from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, Linear, Witness
+from superarm.round import Round
+from superarm.storage import storable
+
+CENTRES = 3  # cuts per Variance >= before the first solution
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class MILP:
+    """Exact super arms from a mixed-integer program, for rewards that are functions of a sum.
+
+    Takes every promise but Dixit-Stiglitz with ``<=`` or with negative indices (not concave: ``Decomposition`` does)
+    and promises without a normal form on groups of more than 14 arms. Which of several best super arms it returns is
+    HiGHS' choice: always the same one, but not by the order of ties.
+
+    Parameters
+    ----------
+    rel_gap
+        stop when the super arm is proved within this relative gap of the best
+    deadline
+        seconds after which the best so far is returned with the bound proved so far; None: no limit. Where
+        ``Exactly`` has then met no super arm of its size, ``Greedy`` is asked for one, and if it fails too, the
+        answer is what it has, as ``UNDERFILLED``
+    """
+
+    rel_gap: float = 1e-9
+    deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        check_search(self.rel_gap, self.deadline)
+
+    def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
+        """Return the best super arm at ``index``."""
+        return answer(self._solve, "milp", index, round, good)
+
+    def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
+        stop = math.inf if self.deadline is None else time.perf_counter() + self.deadline
+        scores = additive_scores(index, round, "MILP")
+        if isinstance(round.feasible, WholeGroups):
+            best = _whole_groups(scores, round, good, round.feasible.n, self.rel_gap, stop)
+            return found_by_sum(best.arms, best.upper, scores, round, limited=best.limited)
+        search = _Search(round, good, round.feasible, scores, self.rel_gap, stop)
+        least, most = round.feasible.totals(len(round))
+        sized = search.best(least, most) if least <= len(round) else None
+        underfilled = sized is None
+        if sized is not None:
+            best = sized
+        else:  # HiGHS has shown that no super arm has the size: how large can one be?
+            best = search.largest(min(most, len(round)))
+        if len(best.arms) < least and not underfilled:
+            other = Greedy()(index, round, good).arms
+            best = _Best(arms=other, upper=best.upper, limited=True)
+            underfilled = len(other) < least
+        return found_by_sum(best.arms, best.upper, scores, round, underfilled=underfilled, limited=best.limited)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Best:
+    arms: IntArray
+    upper: float  # on the sum of scores
+    limited: bool
+
+
+def _whole_groups(scores: Array, round: Round, good: GoodSubgroups, n: int, rel_gap: float, stop: float) -> _Best:
+    """One binary per group; those that break their promise are fixed to 0."""
+    groups = round.grouping
+    totals = np.asarray(np.bincount(groups.codes, weights=scores, minlength=len(groups)), dtype=np.float64)
+    keeps = np.array([good.is_good(group, groups.members(group)) for group in range(len(groups))], dtype=np.float64)
+    program = Program(upper=keeps)
+    outcome = program.maximise(totals, 0, n, rel_gap, stop)
+    chosen = np.zeros(len(groups), dtype=np.bool_) if outcome.chosen is None else outcome.chosen
+    upper = min(outcome.upper, best_without_promises(scores, round))
+    return _Best(arms=np.flatnonzero(chosen[groups.codes]), upper=upper, limited=not outcome.finished)
+
+
+class _Search:
+    """The program of a round, solved, checked by the predicate, cut and solved again."""
+
+    def __init__(
+        self,
+        round: Round,
+        good: GoodSubgroups,
+        feasible: AtMost | Exactly,
+        scores: Array,
+        rel_gap: float,
+        stop: float,
+    ) -> None:
+        self.round, self.good, self.scores = round, good, scores
+        self.rel_gap, self.stop = rel_gap, stop
+        self.caps = np.where(good.attainable, feasible.caps(round.grouping), 0)
+        self.lazy: dict[int, Relaxation] = {}
+        self.program = Program((self.caps[round.grouping.codes] > 0).astype(np.float64))
+        for bound in good.bound:
+            for position, group in enumerate(bound.promise.groups.tolist()):
+                if self.caps[group] > 0:
+                    mine = np.flatnonzero(bound.groups == position)
+                    self._promise(group, position, bound.form, bound.arms[mine], mine)
+        sizes = round.grouping.sizes
+        for group in np.flatnonzero((self.caps > 0) & (self.caps < sizes)):
+            members = round.grouping.members(int(group))
+            self.program.row(members, -np.ones(len(members)), -float(self.caps[group]))
+
+    def best(self, least: int, most: int) -> _Best | None:
+        """The best good super arm of ``least`` to ``most`` arms, or None where there is none."""
+        return self._best(self.scores, least, most, best_without_promises(self.scores, self.round))
+
+    def largest(self, most: int) -> _Best:
+        """The best of the largest good super arms of up to ``most`` arms."""
+        large = self._best(np.ones(len(self.scores)), 0, most, float(most))
+        assert large is not None  # there is always the empty super arm
+        best = None if large.limited else self.best(len(large.arms), len(large.arms))
+        return best or _Best(arms=large.arms, upper=best_without_promises(self.scores, self.round), limited=True)
+
+    def _best(self, gains: Array, least: int, most: int, upper: float) -> _Best | None:
+        arms, value = np.empty(0, dtype=np.intp), -math.inf
+        while True:
+            outcome = self.program.maximise(gains, least, most, self.rel_gap, self.stop)
+            if outcome.infeasible:
+                return None
+            upper = min(upper, outcome.upper)
+            broken = {}
+            if outcome.chosen is not None:
+                chosen = np.flatnonzero(outcome.chosen)
+                broken = self._broken(chosen)
+                # Without the broken subgroups it is still a super arm, if perhaps too small.
+                kept = chosen[~np.isin(self.round.grouping.codes[chosen], list(broken))]
+                if len(kept) >= least and math.fsum(gains[kept]) > value:
+                    arms, value = kept, math.fsum(gains[kept])
+            proved = upper - value <= self.rel_gap * max(1.0, abs(upper))
+            if proved or (outcome.finished and not broken):
+                return _Best(arms=arms, upper=upper, limited=False)
+            if not outcome.finished or time.perf_counter() >= self.stop:
+                return _Best(arms=arms, upper=upper, limited=True)
+            for group, subset in broken.items():
+                self._forbid(group, subset)
+
+    def _broken(self, arms: IntArray) -> dict[int, IntArray]:
+        codes = self.round.grouping.codes[arms]
+        parts = {int(group): arms[codes == group] for group in np.unique(codes)}
+        return {group: part for group, part in parts.items() if not self.good.is_good(group, part)}
+
+    def _forbid(self, group: int, subset: IntArray) -> None:
+        """Cut off a subgroup: by its promise, and by name, which no tolerance can blur."""
+        if group in self.lazy:
+            self.lazy[group].cut(self.program, subset)
+        members = self.round.grouping.members(group)
+        inside = np.isin(members, subset)
+        self.program.row(members, np.where(inside, -1.0, 1.0), 1.0 - len(subset))
+
+    def _promise(self, group: int, position: int, form: object, arms: IntArray, mine: IntArray) -> None:
+        program = self.program
+        match form:
+            case Filter():
+                program.close(arms[~form.allowed[mine]])
+                self.caps[group] = min(self.caps[group], form.most[position])
+                if form.least[position] > 1:
+                    self._touched(arms, np.ones(len(arms)), float(form.least[position]))
+            case Witness():
+                self._touched(arms, form.witness[mine].astype(np.float64), 1.0)
+            case Linear():
+                weights, least = form.weights[mine], float(form.least[position])
+                touch = self._touched(arms, weights, least)
+                self.lazy[group] = Weighted(arms, weights, least, touch)
+            case Blocks():
+                self._blocks(group, form, float(form.least[position]), arms, mine)
+            case Dispersion():
+                values, least = form.values[mine], float(form.least[position])
+                if form.sign < 0:
+                    narrow = Narrow(arms, values, -least, int(self.caps[group]))
+                    narrow.start(program)
+                    self.lazy[group] = narrow
+                elif least > 0.0:
+                    self.lazy[group] = wide = Wide(arms, values, least)
+                    for c in np.quantile(values, np.linspace(0.0, 1.0, CENTRES + 2)[1:-1]).tolist():
+                        wide.centre(program, c)
+            case _:
+                self._listed(group, arms)
+
+    def _touched(self, arms: IntArray, weights: Array, least: float) -> int | None:
+        """``weights @ arms >= least`` if any of the arms is picked; the column that says so, where it needs one."""
+        if least <= 0.0:  # holds for an untouched group as it is
+            self.program.row(arms, weights, least)
+            return None
+        touch = self._touch(arms)
+        self.program.row(np.append(arms, touch), np.append(weights, -least), 0.0)
+        return touch
+
+    def _touch(self, arms: IntArray) -> int:
+        """A column that is 1 if one of the arms is; continuous, since no arm is larger and arms are 0 or 1."""
+        touch = self.program.columns(np.ones(1), integer=False)
+        n = len(arms)
+        self.program.rows(
+            np.tile(np.arange(n), 2),
+            np.concatenate([np.repeat(touch, n), arms]),
+            np.concatenate([np.ones(n), -np.ones(n)]),
+            np.zeros(n),
+        )
+        return int(touch[0])
+
+    def _blocks(self, group: int, form: Blocks, least: float, arms: IntArray, mine: IntArray) -> None:
+        terms, blocks = form.terms[mine], form.blocks[mine]
+        if form.sign < 0 or (terms < 0.0).any():
+            raise UnsolvableRound(
+                f"MILP takes Dixit-Stiglitz promises with >= and satisfying indices >= 0, where they are concave; "
+                f"group {self.round.labels[group]!r} has another: use Decomposition, which takes them all"
+            )
+        if least <= 0.0:  # roots of non-negative sums
+            return
+        members: dict[int, tuple[IntArray, Array, int]] = {}
+        columns, weights = [], []
+        for block in np.unique(blocks[terms > 0.0]).tolist():
+            inside = blocks == block
+            total = math.fsum(terms[inside])
+            root = total ** (1.0 / form.power)
+            if np.count_nonzero(inside) == 1:
+                columns.append(int(arms[inside][0]))
+                weights.append(root)
+                continue
+            column = int(self.program.columns(np.array([root]), integer=False)[0])
+            members[block] = (arms[inside], terms[inside], column)
+            columns.append(column)
+            weights.append(1.0)
+        self.lazy[group] = roots = Roots(form, members)
+        for inside, inner, column in members.values():
+            roots.chord(self.program, inside, inner, column)
+            roots.tangent(self.program, inside, inner, column, math.fsum(inner))
+        touch = self._touch(arms)
+        self.program.row(np.append(columns, touch), np.append(weights, -least), 0.0)
+
+    def _listed(self, group: int, arms: IntArray) -> None:
+        """One binary per size: of the good subgroups of a size only the best is ever needed."""
+        best: dict[int, tuple[float, tuple[int, ...]]] = {}
+        for subset in self.good.subgroups(self.round.labels[group]):
+            value = math.fsum(self.scores[list(subset)])
+            if len(subset) <= self.caps[group] and value > best.get(len(subset), (-math.inf, ()))[0]:
+                best[len(subset)] = (value, subset)
+        columns = self.program.columns(np.ones(len(best)), integer=True)
+        self.program.row(columns, -np.ones(len(best)), -1.0)
+        for arm in arms:
+            those = columns[[arm in subset for _, subset in best.values()]]
+            self.program.row(np.append(those, arm), np.append(np.ones(len(those)), -1.0), 0.0)
+            self.program.row(np.append(those, arm), np.append(-np.ones(len(those)), 1.0), 0.0)

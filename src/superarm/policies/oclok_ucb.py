@@ -1,0 +1,57 @@
+"""O'CLOK-UCB: combinatorial GP-UCB without groups, of Nika, Elahi, Ariu and Tekin (2021).
+
+Index i_t(x) = mu_1(x) + sqrt(beta_t) sigma_1(x), then the best feasible super arm at the index. It is TCGP-UCB at
+zeta = 0. With ``Exactly(1)`` it is CGP-UCB of Krause and Ong (2011).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from superarm import storage
+from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.policies.learner import Seed
+from superarm.policies.tcgp_ucb import TCGPUCB
+from superarm.posteriors.posterior import Posterior
+from superarm.round import Round
+
+
+@storage.storable
+@dataclass(eq=False, init=False)
+class OCLOKUCB:
+    """Picks the best super arm at the upper confidence bounds, whatever was promised to the groups.
+
+    Only the first outcome matters; the second may be NaN. Parameters are those of :class:`~superarm.TCGPUCB`.
+    """
+
+    without_groups: TCGPUCB
+
+    def __init__(
+        self,
+        posterior: Posterior,
+        *,
+        delta: float = 0.05,
+        max_arms: int | None = None,
+        oracle: SuperArmOracle | None = None,
+        seed: Seed = 0,
+    ) -> None:
+        self.without_groups = TCGPUCB(posterior, zeta=0.0, delta=delta, max_arms=max_arms, oracle=oracle, seed=seed)
+
+    @property
+    def posterior(self) -> Posterior:
+        """What is believed now."""
+        return self.without_groups.posterior
+
+    def select(self, round: Round) -> Selection:
+        """Pick a super arm; pure."""
+        return self.without_groups.select(round)
+
+    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
+        self.without_groups.update(round, arms, outcomes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
+        storage.write(self, path)

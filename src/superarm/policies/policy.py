@@ -1,0 +1,35 @@
+"""The contract of a policy."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Protocol, runtime_checkable
+
+from superarm import storage
+from superarm.errors import UnreadableFile
+from superarm.oracles.oracle import Selection
+from superarm.round import Round
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Picks super arms and learns; the loop, the environment and the regret are somebody else's.
+
+    Any object with these two methods is a policy; there is nothing to inherit.
+    """
+
+    def select(self, round: Round) -> Selection:
+        """Pick a super arm; pure: calling it twice gives the same answer and changes nothing."""
+        ...
+
+    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+        """Learn from the outcomes, (k, 2), of ``arms``, (k,), of ``round``; NaN where one never came."""
+        ...
+
+
+def load(path: str | os.PathLike[str]) -> Policy:
+    """Load a policy saved by its ``save``; it continues as if it had never stopped, bit for bit."""
+    policy = storage.read(path)
+    if not isinstance(policy, Policy):
+        raise UnreadableFile(f"{os.fspath(path)}: holds a {type(policy).__name__}, not a policy")
+    return policy

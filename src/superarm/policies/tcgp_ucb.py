@@ -1,0 +1,101 @@
+"""TCGP-UCB: Algorithm 1 of Elahi, Atalar, Ogut and Tekin (2023), with exact oracles."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from superarm import storage
+from superarm.errors import InvalidArgument
+from superarm.indices import Indices, double_ucb
+from superarm.oracles.automatic import Automatic
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.policies.learner import Learner, Seed
+from superarm.posteriors.posterior import Posterior
+from superarm.round import Round
+
+
+@storage.storable
+@dataclass(eq=False, init=False)
+class TCGPUCB:
+    """Thresholded combinatorial GP-UCB: optimistic about rewards and about promises, each with its own width.
+
+    With ``SparsePosterior(..., inducing=RandomSubset(s))`` it is the paper's STCGP-UCB.
+
+    Parameters
+    ----------
+    posterior
+        the prior; any object with ``predict`` and ``condition``
+    zeta
+        0 to 1: small trusts promises easily and explores for them, large is strict about them and explores for reward
+    delta
+        probability with which the confidence bounds of one output may fail
+    max_arms
+        M, the most arms of any round; by default the largest round so far
+    oracle
+        finds the super arm; by default :class:`~superarm.Automatic`
+    seed
+        decides ties, together with t
+
+    >>> import numpy as np, superarm as sa
+    >>> policy = TCGPUCB(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05))
+    >>> round = sa.Round(
+    ...     t=1,
+    ...     contexts=np.linspace(0, 1, 6)[:, None],
+    ...     groups=list("aaabbb"),
+    ...     constraint=sa.Sum() <= 0.5,
+    ...     feasible=sa.AtMost(3),
+    ... )
+    >>> selection = policy.select(round)
+    >>> len(selection.arms), selection.status.name, selection.exact
+    (3, 'OPTIMAL', True)
+    >>> policy.update(round, selection.arms, outcomes=np.full((3, 2), 0.2))
+    """
+
+    learner: Learner
+    zeta: float
+    oracle: SuperArmOracle
+
+    def __init__(
+        self,
+        posterior: Posterior,
+        *,
+        zeta: float = 0.5,
+        delta: float = 0.05,
+        max_arms: int | None = None,
+        oracle: SuperArmOracle | None = None,
+        seed: Seed = 0,
+    ) -> None:
+        if not isinstance(zeta, (int, float)) or not 0.0 <= zeta <= 1.0:
+            raise InvalidArgument("zeta", "a number from 0 to 1", repr(zeta))
+        if oracle is not None and not callable(oracle):
+            raise InvalidArgument("oracle", "a callable (index, round, good) -> Selection", repr(oracle))
+        self.learner = Learner.of(posterior, delta=delta, max_arms=max_arms, seed=seed)
+        self.zeta = float(zeta)
+        self.oracle = Automatic() if oracle is None else oracle
+
+    @property
+    def posterior(self) -> Posterior:
+        """What is believed now."""
+        return self.learner.posterior
+
+    def indices(self, round: Round) -> Indices:
+        """The reward index and the satisfying index of every arm, as :meth:`select` uses them."""
+        belief = self.posterior.predict(round.contexts)  # Alg. 1, line 5
+        return double_ucb(belief, round, beta=self.learner.beta(round), zeta=self.zeta)  # line 6
+
+    def select(self, round: Round) -> Selection:
+        """Pick a super arm; pure."""
+        indices = self.indices(round)  # Alg. 1, lines 4 to 7
+        good = GoodSubgroups(round, indices.satisfying, self.learner.tie_order(round))  # lines 8 and 9
+        return self.oracle(indices.reward, round, good)  # line 10
+
+    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
+        self.learner.update(round, arms, outcomes)  # line 11
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
+        storage.write(self, path)

@@ -1,0 +1,158 @@
+"""The exact Gaussian-process posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm.posteriors.engine import Observations
+from superarm.posteriors.factor import Factor
+from superarm.posteriors.kernel import Kernel
+from superarm.posteriors.outputs import Mean, Outputs
+from superarm.posteriors.posterior import Array, Belief
+from superarm.posteriors.two_outputs import Seed, TwoOutputs
+from superarm.storage import storable
+
+# Candidates at once: the workspace of a prediction is this many columns of V.
+CHUNK = 1000
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExactEngine:
+    """Exact posterior of a scalar process by a growing Cholesky factor."""
+
+    kernel: Kernel
+    factor: Factor
+    within: Array  # (q,) log density of the values given the means that are rows of the factor
+    distinct: int  # distinct points; a repeat of an earlier point may be one more row for a while
+
+    @property
+    def jitter(self) -> float:
+        """Largest variance ever added to keep a covariance positive definite."""
+        return self.factor.jitter
+
+    def condition(self, batch: Observations, everything: Callable[[], Observations]) -> ExactEngine:
+        """Append the batch as rows, or start again on the distinct points where that is cheaper."""
+        batch = batch.present()
+        repeats = int(batch.known.sum())
+        engine = replace(self, distinct=self.distinct + len(batch.counts) - repeats)
+        n, added = len(self.factor), len(batch.counts)
+        surplus = n + added - engine.distinct
+        too_many = surplus > max(32, engine.distinct // 4)
+        # A new factor takes d^3 / 3 products, appending n^2 K.
+        cheaper = repeats > 0 and engine.distinct**3 <= 3 * n**2 * added
+        if too_many or cheaper:
+            factor = Factor.empty(self.within.shape[0], self.jitter)
+            return replace(engine, factor=factor, within=np.zeros_like(self.within))._append(everything().present())
+        return engine._append(batch)
+
+    def _append(self, data: Observations) -> ExactEngine:
+        factor = self.factor.append(self.kernel, data.points, data.noise / data.counts, data.means)
+        return replace(self, factor=factor, within=self.within + data.within())
+
+    def predict(self, points: Array) -> tuple[Array, Array]:
+        """Mean z^T V and variance k(x, x) - |V|^2, within [0, k(x, x)]."""
+        prior = self.kernel.diagonal(points)
+        mean = np.empty((len(points), self.within.shape[0]))
+        variance = np.empty(len(points))
+        for start in range(0, len(points), CHUNK):
+            part = slice(start, start + CHUNK)
+            v = self.factor.solve(self.kernel, points[part])
+            mean[part] = v.T @ self.factor.z
+            variance[part] = prior[part] - np.einsum("ij,ij->j", v, v)
+        return mean, np.clip(variance, 0.0, prior)
+
+    def covariance(self, points: Array) -> Array:
+        """k(x, x') - V^T V."""
+        v = self.factor.solve(self.kernel, points)
+        return self.kernel(points, points) - v.T @ v
+
+    def log_marginal_likelihood(self) -> float:
+        """-|z|^2 / 2 - log |L| - n log(2 pi) / 2 for each column, and the part within repeats."""
+        n, q = self.factor.z.shape
+        constant = self.factor.half_log_determinant() + 0.5 * n * np.log(2 * np.pi)
+        return float(self.within.sum() - 0.5 * np.square(self.factor.z).sum() - q * constant)
+
+    def column(self, j: int) -> ExactEngine:
+        """The engine of column j alone; the blocks are shared."""
+        z = np.ascontiguousarray(self.factor.z[:, j : j + 1])
+        return replace(self, factor=replace(self.factor, z=z), within=self.within[j : j + 1].copy())
+
+
+@storable
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ExactPosterior:
+    """Gaussian-process posterior of both outputs, exact up to rounding; immutable.
+
+    New contexts extend a Cholesky factor, in O(n^2 K) for K of them after n; repeated contexts collapse
+    exactly into count-weighted means, so the cost follows the number of distinct contexts.
+
+    Parameters
+    ----------
+    kernel
+        One kernel for both outputs (independent, one factor serves both), a pair of kernels,
+        :class:`Independent` or :class:`Coregionalised`.
+    noise_std
+        Standard deviation of the noise: one number, or one for each output.
+    mean
+        Prior mean: a number, one for each output, or a function of contexts ``(M, D)`` to ``(M, 2)``
+        (a posterior with a function cannot be saved).
+    """
+
+    state: TwoOutputs
+
+    def __init__(
+        self,
+        kernel: Kernel | tuple[Kernel, Kernel] | Outputs,
+        noise_std: float | Sequence[float],
+        *,
+        mean: Mean = 0.0,
+    ) -> None:
+        def engine(kernel: Kernel, columns: int) -> ExactEngine:
+            return ExactEngine(kernel=kernel, factor=Factor.empty(columns), within=np.zeros(columns), distinct=0)
+
+        object.__setattr__(self, "state", TwoOutputs.prior(kernel, noise_std, mean, engine))
+
+    def predict(self, contexts: npt.ArrayLike) -> Belief:
+        """Belief about both expected outcomes at contexts ``(M, D)``."""
+        return self.state.predict(contexts)
+
+    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> ExactPosterior:
+        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
+        posterior = object.__new__(ExactPosterior)
+        object.__setattr__(posterior, "state", self.state.condition(contexts, outcomes))
+        return posterior
+
+    def covariance(self, contexts: npt.ArrayLike) -> Array:
+        """Posterior covariance of each output by itself at contexts ``(M, D)``, ``(2, M, M)``."""
+        return self.state.covariance(contexts)
+
+    def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
+        """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
+        return self.state.sample(contexts, n, seed)
+
+    def log_marginal_likelihood(self) -> float:
+        """Log density of every outcome seen, repeats included, under prior and noise."""
+        return self.state.log_marginal_likelihood()
+
+    @property
+    def observations(self) -> int:
+        """Number of rows of outcomes seen, without those in which no outcome came."""
+        return self.state.history.observations
+
+    @property
+    def distinct(self) -> int:
+        """Number of distinct contexts observed."""
+        return self.state.history.distinct
+
+    @property
+    def jitter(self) -> float:
+        """Largest variance that rounding ever forced onto a covariance; 0.0 normally."""
+        return max(engine.jitter for engine in self.state.engines)
+
+    def __repr__(self) -> str:
+        return f"ExactPosterior({self.state.description()}, jitter={self.jitter:g})"

@@ -1,0 +1,123 @@
+"""Everything observed so far, with repeats of a context collapsed exactly.
+
+c outcomes y_1..y_c at one context inform about f only through their mean, which is one observation of
+noise variance sigma^2 / c; the sum of squares around it (the scatter) enters the marginal likelihood
+alone. A :class:`History` keeps counts, means and scatters of the distinct contexts in a few sorted runs
+of growing size, so that remembering K more outcomes touches O(K log n) of the old ones on average.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm.posteriors.posterior import Array
+from superarm.storage import storable
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Collapsed:
+    """Counts, means and scatters of both outcomes at n distinct contexts, sorted by fingerprint."""
+
+    contexts: Array  # (n, D)
+    counts: Array  # (n, 2) outcomes seen, whole numbers
+    means: Array  # (n, 2) their means, 0 where none was seen
+    scatters: Array  # (n, 2) sums of squares around the means
+    keys: npt.NDArray[np.uint64]  # (n,) fingerprints, ascending
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, eq=False)
+class History:
+    """Collapsed outcomes in runs, each less than half as long as the one before; immutable."""
+
+    runs: tuple[Collapsed, ...] = ()
+    observations: int = 0
+    distinct: int = 0
+
+    @property
+    def dimension(self) -> int | None:
+        """D, or None while nothing was observed."""
+        return self.runs[0].contexts.shape[1] if self.runs else None
+
+    def known(self, contexts: Array, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        """Whether each outcome was ever seen at each of K contexts with these fingerprints, ``(K, 2)``."""
+        seen = np.zeros((len(keys), 2), dtype=np.bool_)
+        for run in self.runs:
+            place = np.minimum(np.searchsorted(run.keys, keys), len(run) - 1)
+            same = (run.keys[place] == keys) & (run.contexts[place] == contexts).all(axis=1)
+            seen |= same[:, None] & (run.counts[place] > 0)
+        return seen
+
+    def remember(self, batch: Collapsed, rows: int, known: npt.NDArray[np.bool_]) -> History:
+        """The history with one more batch, made of ``rows`` rows of outcomes."""
+        runs = (*self.runs, batch)
+        while len(runs) > 1 and 2 * len(runs[-1]) >= len(runs[-2]):
+            runs = (*runs[:-2], joined(runs[-2:]))
+        fresh = int((~known.any(axis=1)).sum())
+        return History(runs=runs, observations=self.observations + rows, distinct=self.distinct + fresh)
+
+
+def fingerprint(rows: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
+    """64 well-mixed bits of each row, a pure function of its bytes and the seed, ``(n,)``."""
+    bits = np.ascontiguousarray(rows).view(np.uint64)
+    state = np.full(len(rows), seed % 2**64, dtype=np.uint64)
+    for d in range(bits.shape[1]):
+        # One step of the SplitMix64 generator for each word.
+        state = (state ^ bits[:, d]) + np.uint64(0x9E3779B97F4A7C15)
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        state = state ^ (state >> np.uint64(31))
+    return state
+
+
+def collapse(contexts: Array, counts: Array, means: Array, scatters: Array) -> Collapsed:
+    """Merge rows of equal contexts: C = sum c, m = sum c m / C, s = sum s + sum c (m - mean)^2."""
+    keys = fingerprint(contexts)
+    order = np.argsort(keys, kind="stable")
+    keys, contexts, counts = keys[order], contexts[order], counts[order]
+    means, scatters = means[order], scatters[order]
+    # Two contexts of one fingerprint may interleave and then stay unmerged: repeats are legal everywhere.
+    first = np.ones(len(keys), dtype=np.bool_)
+    first[1:] = (keys[1:] != keys[:-1]) | (contexts[1:] != contexts[:-1]).any(axis=1)
+    if not first.all():
+        starts = np.flatnonzero(first)
+        group = np.cumsum(first) - 1
+        total = np.add.reduceat(counts, starts)
+        mean = np.add.reduceat(counts * means, starts) / np.maximum(total, 1.0)
+        scatters = np.add.reduceat(scatters + counts * np.square(means - mean[group]), starts)
+        keys, contexts, counts, means = keys[starts], contexts[starts], total, mean
+    return Collapsed(contexts=contexts, counts=counts, means=means, scatters=scatters, keys=keys)
+
+
+def joined(runs: tuple[Collapsed, ...]) -> Collapsed:
+    """All runs as one."""
+    if len(runs) == 1:
+        return runs[0]
+    return collapse(
+        np.concatenate([run.contexts for run in runs]),
+        np.concatenate([run.counts for run in runs]),
+        np.concatenate([run.means for run in runs]),
+        np.concatenate([run.scatters for run in runs]),
+    )
+
+
+def distinct_rows(x: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Where the distinct rows of x first occur, in lexicographic order, and which of them each row is.
+
+    With ``first, inverse = distinct_rows(x)``, ``x[first][inverse]`` equals x; ``x[first]`` does not
+    depend on the order of the rows.
+    """
+    order = np.lexsort(x.T[::-1])
+    rows = x[order]
+    starts = np.ones(len(x), dtype=np.bool_)
+    starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    inverse = np.empty(len(x), dtype=np.intp)
+    inverse[order] = np.cumsum(starts) - 1
+    return order[starts], inverse

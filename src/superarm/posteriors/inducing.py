@@ -1,0 +1,125 @@
+"""Which observed contexts a sparse posterior keeps as inducing points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from superarm.errors import InvalidArgument
+from superarm.posteriors.basis import Basis, greedy
+from superarm.posteriors.history import distinct_rows, fingerprint
+from superarm.posteriors.kernel import Kernel
+from superarm.posteriors.outputs import PointKernel, both_points
+from superarm.posteriors.posterior import Array
+from superarm.storage import storable
+
+
+@runtime_checkable
+class InducingRule(Protocol):
+    """A rule that says, batch by batch, which contexts are the inducing points."""
+
+    def choose(self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array) -> Array:
+        """Inducing contexts ``(s', D)`` now that outcomes arrived at ``fresh`` distinct contexts.
+
+        Parameters
+        ----------
+        kernel
+            Kernel over contexts.
+        kept
+            Inducing contexts so far, ``(s, D)``. Return them unchanged whenever that is good enough:
+            then no old outcome is touched.
+        fresh
+            Contexts of the new outcomes, ``(m, D)``; some may have been observed before.
+        unexplained
+            Share of the prior variance at each fresh context that ``kept`` does not determine, ``(m,)``.
+        """
+        ...
+
+
+@storable
+@dataclass(frozen=True)
+class RandomSubset:
+    """A uniformly random subset of s distinct observed contexts (all of them while there are fewer).
+
+    Every context has a random priority, a pure function of the seed and its bytes, and the s smallest
+    are kept: the subset does not depend on the order or the batches in which contexts were observed,
+    and changes ever more rarely.
+    """
+
+    s: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_count("s", self.s)
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
+            raise InvalidArgument("seed", "a whole number", repr(self.seed))
+
+    def choose(self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array) -> Array:
+        """The s contexts of smallest priority."""
+        contexts = np.concatenate([kept, fresh])
+        contexts = contexts[distinct_rows(contexts)[0]]
+        return contexts[np.argsort(fingerprint(contexts, int(self.seed)), kind="stable")[: self.s]]
+
+
+@storable
+@dataclass(frozen=True)
+class GreedyVariance:
+    """Observed contexts, added until the prior at every observed context is represented.
+
+    Contexts are added by greatest residual prior variance k(x, x) - |phi(x)|^2 until it is at most
+    ``tolerance * k(x, x)`` at every context observed. With ``at_most`` points kept, the choice is made
+    again among them and the new contexts when one of these is represented less than half as well as the
+    least useful point kept.
+    """
+
+    tolerance: float = 1e-8
+    at_most: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tolerance, float | int) or not 0 < self.tolerance < 1:
+            raise InvalidArgument("tolerance", "a number between 0 and 1", repr(self.tolerance))
+        if self.at_most is not None:
+            _check_count("at_most", self.at_most)
+
+    def choose(self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array) -> Array:
+        """The contexts kept, with those that are needed to represent the fresh ones."""
+        worst = unexplained.max(initial=0.0)
+        if worst <= self.tolerance:
+            return kept
+        basis = Basis.of(kernel, kept)
+        room = None if self.at_most is None else self.at_most - len(kept)
+        if room is None or room > 0:
+            return np.concatenate([kept, fresh[greedy(kernel, basis, fresh, self.tolerance, room)]])
+        # Squared pivots are residual variances: what each point adds to those before it.
+        least = np.min(np.square(np.diagonal(basis.lower)) / kernel.diagonal(basis.points), initial=1.0)
+        if worst <= 2 * least:
+            return kept
+        contexts = np.concatenate([kept, fresh])
+        chosen = greedy(kernel, Basis.of(kernel, kept[:0]), contexts, self.tolerance, self.at_most)
+        return kept if max(chosen) < len(kept) else contexts[chosen]
+
+
+@storable
+@dataclass(frozen=True)
+class PairedRule:
+    """A rule for contexts, applied to points (x, output): an inducing context stands for both its points."""
+
+    rule: InducingRule
+
+    def choose(self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array) -> Array:
+        """Both points of each context that the rule for contexts chooses."""
+        assert isinstance(kernel, PointKernel)
+        contexts = self.rule.choose(
+            kernel.outputs.kernel,
+            kept[: len(kept) // 2, :-1],
+            fresh[: len(fresh) // 2, :-1],
+            unexplained.reshape(2, -1).max(axis=0),
+        )
+        return both_points(contexts)
+
+
+def _check_count(argument: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InvalidArgument(argument, "a whole number, at least 1", repr(value))

@@ -1,0 +1,164 @@
+"""What a kernel promises, and the algebra of kernels: sums, products, scaled distances.
+
+A user's kernel is any object with ``__call__`` and ``diagonal``; it must be positive semidefinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from superarm.errors import InvalidArgument
+from superarm.posteriors.posterior import Array, as_floats
+from superarm.storage import storable
+
+Lengthscale: TypeAlias = float | Sequence[float] | Array
+
+# Elements of a tile: with its workspace it stays in the second-level cache.
+TILE = 1 << 15
+# Keeps polynomial(r) * exp(-r) at 0 instead of inf * 0; every kernel has vanished long before.
+FARTHEST = 1e300
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """A covariance function k."""
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """k(x_i, y_j) for x ``(n, D)`` and y ``(m, D)``: ``(n, m)``."""
+        ...
+
+    def diagonal(self, x: Array) -> Array:
+        """k(x_i, x_i) for x ``(n, D)``: ``(n,)``, the same bits as the diagonal of ``self(x, x)``."""
+        ...
+
+
+def add(first: Kernel, second: Kernel) -> SumKernel:
+    """k_1 + k_2, behind the operator ``+`` of every kernel here."""
+    return SumKernel(first, second)
+
+
+def multiply(first: Kernel, second: Kernel) -> ProductKernel:
+    """k_1 k_2, behind the operator ``*`` of every kernel here."""
+    return ProductKernel(first, second)
+
+
+@storable
+@dataclass(frozen=True)
+class SumKernel:
+    """Sum of two kernels, ``k(x, y) = k_1(x, y) + k_2(x, y)``."""
+
+    first: Kernel
+    second: Kernel
+
+    def __post_init__(self) -> None:
+        checked_kernel("first", self.first)
+        checked_kernel("second", self.second)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return self.first(x, y) + self.second(x, y)
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        return self.first.diagonal(x) + self.second.diagonal(x)
+
+    __add__ = add
+    __mul__ = multiply
+
+
+@storable
+@dataclass(frozen=True)
+class ProductKernel:
+    """Product of two kernels, ``k(x, y) = k_1(x, y) k_2(x, y)``."""
+
+    first: Kernel
+    second: Kernel
+
+    def __post_init__(self) -> None:
+        checked_kernel("first", self.first)
+        checked_kernel("second", self.second)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return self.first(x, y) * self.second(x, y)
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        return self.first.diagonal(x) * self.second.diagonal(x)
+
+    __add__ = add
+    __mul__ = multiply
+
+
+def checked_kernel(argument: str, kernel: object) -> Kernel:
+    """``kernel`` itself if it keeps the protocol."""
+    if isinstance(kernel, type) or not isinstance(kernel, Kernel):
+        raise InvalidArgument(argument, "a kernel (an object with __call__(x, y) and diagonal(x))", repr(kernel))
+    return kernel
+
+
+def checked_positive(argument: str, value: object) -> float:
+    """``value`` as a positive finite float."""
+    number = as_floats(argument, value, "a positive finite number")  # type: ignore[arg-type]
+    if number.ndim != 0 or not 0 < number < np.inf:
+        raise InvalidArgument(argument, "a positive finite number", repr(value))
+    return float(number)
+
+
+def checked_lengthscale(value: Lengthscale) -> float | tuple[float, ...]:
+    """One positive finite lengthscale, or a tuple of one for each dimension."""
+    expected = "a positive finite number, or one for each dimension"
+    scales = as_floats("lengthscale", value, expected)
+    if scales.ndim > 1 or scales.size == 0 or not (np.isfinite(scales) & (scales > 0)).all():
+        raise InvalidArgument("lengthscale", expected, repr(value))
+    return float(scales) if scales.ndim == 0 else tuple(scales.tolist())
+
+
+def reciprocal_lengthscales(lengthscale: Lengthscale, x: Array, y: Array) -> Array:
+    """1 / l_d for each dimension of x ``(n, D)`` and y ``(m, D)``, ``(D,)``."""
+    if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
+        raise InvalidArgument("x, y", "arrays of shapes (n, D) and (m, D)", f"shapes {x.shape} and {y.shape}")
+    scales = np.asarray(lengthscale, dtype=np.float64)
+    if scales.ndim == 1 and len(scales) != x.shape[1]:
+        raise InvalidArgument("lengthscale", f"one for each of {x.shape[1]} dimensions", f"{len(scales)}")
+    reciprocals: Array = np.broadcast_to(1.0 / scales, x.shape[1:])
+    return reciprocals
+
+
+def stationary(
+    x: Array, y: Array, lengthscale: Lengthscale, variance: float, profile: Callable[[Array], None]
+) -> Array:
+    """``variance * profile(r^2)`` with ``r^2 = sum_d (x_d - y_d)^2 / l_d^2``, ``(n, m)``.
+
+    The differences are taken before scaling and squaring: for near points they are exact, whereas
+    |x|^2 + |y|^2 - 2 x.y would turn a rounding of 1e-16 in r^2 into 1e-8 in r.
+
+    Parameters
+    ----------
+    profile
+        Replaces a tile of r^2 by the correlation, in place.
+    """
+    reciprocals = reciprocal_lengthscales(lengthscale, x, y)
+    k = np.empty((len(x), len(y)))
+    step = max(1, TILE // max(1, len(y)))
+    difference = np.empty((min(step, len(x)), len(y)))
+    with np.errstate(over="ignore"):
+        for start in range(0, len(x), step):
+            tile = k[start : start + step]
+            rows = x[start : start + step]
+            part = difference[: len(tile)]
+            for d, reciprocal in enumerate(reciprocals):
+                target = tile if d == 0 else part
+                np.subtract(rows[:, d, None], y[:, d], out=target)
+                if reciprocal != 1.0:
+                    target *= reciprocal
+                np.square(target, out=target)
+                if d > 0:
+                    tile += part
+            np.minimum(tile, FARTHEST, out=tile)
+            profile(tile)
+            if variance != 1.0:
+                tile *= variance
+    return k

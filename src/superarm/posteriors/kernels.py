@@ -1,0 +1,230 @@
+"""The kernels: squared exponential, Matern 1/2, 3/2, 5/2, linear, rational quadratic.
+
+``lengthscale`` is one number or one for each dimension, ``variance`` a factor in front. Write r for the
+scaled distance, ``r^2 = sum_d (x_d - y_d)^2 / l_d^2``. Kernels combine with ``+`` and ``*``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from superarm.posteriors.kernel import (
+    Kernel,
+    Lengthscale,
+    ProductKernel,
+    SumKernel,
+    add,
+    checked_lengthscale,
+    checked_positive,
+    multiply,
+    reciprocal_lengthscales,
+    stationary,
+)
+from superarm.posteriors.posterior import Array
+from superarm.storage import storable
+
+__all__ = [
+    "Kernel",
+    "Linear",
+    "Matern12",
+    "Matern32",
+    "Matern52",
+    "ProductKernel",
+    "RationalQuadratic",
+    "SquaredExponential",
+    "SumKernel",
+]
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class SquaredExponential:
+    """Infinitely smooth, ``k(x, y) = variance * exp(-r^2 / 2)``."""
+
+    lengthscale: Lengthscale = 1.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        _settle(self)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return stationary(x, y, self.lengthscale, self.variance, _squared_exponential)
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        return _constant_diagonal(self, x)
+
+    __add__ = add
+    __mul__ = multiply
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Matern12:
+    """Continuous paths, ``k(x, y) = variance * exp(-r)``."""
+
+    lengthscale: Lengthscale = 1.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        _settle(self)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return stationary(x, y, self.lengthscale, self.variance, _matern12)
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        return _constant_diagonal(self, x)
+
+    __add__ = add
+    __mul__ = multiply
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Matern32:
+    """Once differentiable paths, ``k(x, y) = variance * (1 + s) exp(-s)`` with ``s = sqrt(3) r``."""
+
+    lengthscale: Lengthscale = 1.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        _settle(self)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return stationary(x, y, self.lengthscale, self.variance, _matern32)
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        return _constant_diagonal(self, x)
+
+    __add__ = add
+    __mul__ = multiply
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Matern52:
+    """Twice differentiable paths, ``k(x, y) = variance * (1 + s + s^2 / 3) exp(-s)``, ``s = sqrt(5) r``."""
+
+    lengthscale: Lengthscale = 1.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        _settle(self)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return stationary(x, y, self.lengthscale, self.variance, _matern52)
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        return _constant_diagonal(self, x)
+
+    __add__ = add
+    __mul__ = multiply
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class RationalQuadratic:
+    """Squared exponentials of many lengthscales, ``k(x, y) = variance * (1 + r^2 / (2 alpha))^-alpha``."""
+
+    lengthscale: Lengthscale = 1.0
+    variance: float = 1.0
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        _settle(self)
+        object.__setattr__(self, "alpha", checked_positive("alpha", self.alpha))
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        def profile(tile: Array) -> None:
+            tile *= 0.5 / self.alpha
+            tile += 1.0
+            np.power(tile, -self.alpha, out=tile)
+
+        return stationary(x, y, self.lengthscale, self.variance, profile)
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        return _constant_diagonal(self, x)
+
+    __add__ = add
+    __mul__ = multiply
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Linear:
+    """Linear functions through the origin, ``k(x, y) = variance * sum_d x_d y_d / l_d^2``."""
+
+    lengthscale: Lengthscale = 1.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        _settle(self)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        # Summed dimension by dimension, as in `diagonal`: a matrix product may round differently.
+        reciprocals = reciprocal_lengthscales(self.lengthscale, x, y)
+        k = np.zeros((len(x), len(y)))
+        for d, reciprocal in enumerate(reciprocals):
+            k += np.multiply.outer(x[:, d] * reciprocal, y[:, d] * reciprocal)
+        k *= self.variance
+        return k
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        k = np.zeros(len(x))
+        for d, reciprocal in enumerate(reciprocal_lengthscales(self.lengthscale, x, x)):
+            k += np.square(x[:, d] * reciprocal)
+        k *= self.variance
+        return k
+
+    __add__ = add
+    __mul__ = multiply
+
+
+_Scaled = SquaredExponential | Matern12 | Matern32 | Matern52 | RationalQuadratic | Linear
+
+
+def _settle(kernel: _Scaled) -> None:
+    object.__setattr__(kernel, "lengthscale", checked_lengthscale(kernel.lengthscale))
+    object.__setattr__(kernel, "variance", checked_positive("variance", kernel.variance))
+
+
+def _constant_diagonal(kernel: _Scaled, x: Array) -> Array:
+    reciprocal_lengthscales(kernel.lengthscale, x, x)
+    return np.full(len(x), kernel.variance)
+
+
+def _squared_exponential(tile: Array) -> None:
+    tile *= -0.5
+    np.exp(tile, out=tile)
+
+
+def _matern12(tile: Array) -> None:
+    np.sqrt(tile, out=tile)
+    np.negative(tile, out=tile)
+    np.exp(tile, out=tile)
+
+
+def _matern32(tile: Array) -> None:
+    tile *= 3.0
+    np.sqrt(tile, out=tile)
+    decay = np.exp(-tile)
+    tile += 1.0
+    tile *= decay
+
+
+def _matern52(tile: Array) -> None:
+    tile *= 5.0
+    s = np.sqrt(tile)
+    tile *= 1.0 / 3.0
+    tile += s
+    tile += 1.0
+    np.negative(s, out=s)
+    np.exp(s, out=s)
+    tile *= s

@@ -1,0 +1,134 @@
+"""How the two outputs f_1 and f_2 are related before any data: kernels, noises and prior means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from superarm.errors import InvalidArgument
+from superarm.posteriors.kernel import Kernel, checked_kernel
+from superarm.posteriors.posterior import Array, as_floats
+from superarm.storage import storable
+
+Matrix: TypeAlias = Sequence[Sequence[float]] | Array
+Mean: TypeAlias = float | Sequence[float] | Callable[[Array], Array]
+SettledMean: TypeAlias = tuple[float, float] | Callable[[Array], Array]
+
+
+@storable
+@dataclass(frozen=True)
+class Independent:
+    """Outputs that say nothing about each other, ``cov(f_i(x), f_j(y)) = [i = j] k_i(x, y)``."""
+
+    first: Kernel
+    second: Kernel
+
+    def __post_init__(self) -> None:
+        checked_kernel("first", self.first)
+        checked_kernel("second", self.second)
+
+
+@storable
+@dataclass(frozen=True)
+class Coregionalised:
+    """Correlated outputs, ``cov(f_i(x), f_j(y)) = B_ij k(x, y)``.
+
+    Parameters
+    ----------
+    kernel
+        k.
+    matrix
+        B, symmetric positive semidefinite, ``(2, 2)``.
+    """
+
+    kernel: Kernel
+    matrix: Matrix
+
+    def __post_init__(self) -> None:
+        checked_kernel("kernel", self.kernel)
+        expected = "a symmetric positive semidefinite matrix of shape (2, 2)"
+        b = as_floats("matrix", self.matrix, expected)
+        if b.shape != (2, 2) or not np.isfinite(b).all():
+            raise InvalidArgument("matrix", expected, repr(self.matrix))
+        slack = 1e-12 * np.abs(b).max()
+        if abs(b[0, 1] - b[1, 0]) > slack or np.linalg.eigvalsh(b)[0] < -slack:
+            raise InvalidArgument("matrix", expected, repr(self.matrix))
+        across = float(b[0, 1] + b[1, 0]) / 2
+        settled = ((float(b[0, 0]), across), (across, float(b[1, 1])))
+        object.__setattr__(self, "matrix", settled)
+
+
+Outputs: TypeAlias = Independent | Coregionalised
+
+
+@storable
+@dataclass(frozen=True)
+class PointKernel:
+    """Kernel over points (x, i), an output's number i behind the context: ``B_ij k(x, y)``."""
+
+    outputs: Coregionalised
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        b = np.asarray(self.outputs.matrix)
+        i, j = x[:, -1].astype(np.intp), y[:, -1].astype(np.intp)
+        return b[i][:, j] * self.outputs.kernel(x[:, :-1], y[:, :-1])
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each point, ``(n,)``."""
+        i = x[:, -1].astype(np.intp)
+        return np.asarray(self.outputs.matrix)[i, i] * self.outputs.kernel.diagonal(x[:, :-1])
+
+
+def both_points(contexts: Array) -> Array:
+    """The points (x, 0) of all contexts ``(m, D)``, then their points (x, 1): ``(2 m, D + 1)``."""
+    output = np.repeat([0.0, 1.0], len(contexts))
+    return np.column_stack([np.concatenate([contexts, contexts]), output])
+
+
+def settled_outputs(kernel: Kernel | tuple[Kernel, Kernel] | Outputs) -> Outputs:
+    """One kernel (shared by both outputs), a pair of kernels, or a relation, as a relation."""
+    if isinstance(kernel, Independent | Coregionalised):
+        return kernel
+    if isinstance(kernel, tuple):
+        if len(kernel) != 2:
+            raise InvalidArgument("kernel", "a kernel or a pair of kernels", f"{len(kernel)} kernels")
+        return Independent(checked_kernel("kernel", kernel[0]), checked_kernel("kernel", kernel[1]))
+    return Independent(checked_kernel("kernel", kernel), kernel)
+
+
+def settled_noise(noise_std: float | Sequence[float]) -> tuple[float, float]:
+    """One noise for both outputs or one for each, as a pair."""
+    expected = "a positive finite number, or one for each of the two outputs"
+    noise = as_floats("noise_std", noise_std, expected)
+    if noise.shape not in ((), (2,)) or not (np.isfinite(noise) & (noise > 0)).all():
+        raise InvalidArgument("noise_std", expected, repr(noise_std))
+    if not (np.square(noise) > 0).all():
+        raise InvalidArgument("noise_std", "a number whose square is positive", repr(noise_std))
+    first, second = np.broadcast_to(noise, (2,)).tolist()
+    return first, second
+
+
+def settled_mean(mean: Mean) -> SettledMean:
+    """One prior mean for both outputs, one for each, or a function of the contexts."""
+    if callable(mean):
+        return mean
+    expected = "a finite number, one for each of the two outputs, or a function of contexts (M, D) to (M, 2)"
+    value = as_floats("mean", mean, expected)
+    if value.shape not in ((), (2,)) or not np.isfinite(value).all():
+        raise InvalidArgument("mean", expected, repr(mean))
+    first, second = np.broadcast_to(value, (2,)).tolist()
+    return first, second
+
+
+def mean_at(mean: SettledMean, contexts: Array) -> Array:
+    """Prior mean of both outputs at contexts ``(M, D)``: ``(M, 2)``."""
+    if not callable(mean):
+        return np.broadcast_to(np.asarray(mean), (len(contexts), 2))
+    expected = f"a function whose values are finite and of shape ({len(contexts)}, 2)"
+    value = as_floats("mean", mean(contexts), expected)
+    if value.shape != (len(contexts), 2) or not np.isfinite(value).all():
+        raise InvalidArgument("mean", expected, f"values of shape {value.shape}")
+    return value

@@ -1,0 +1,93 @@
+"""What a posterior promises: a belief about both expected outcomes at any contexts.
+
+A posterior is any object with the two methods of :class:`Posterior`; nothing is inherited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm.errors import InvalidArgument
+
+Array: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Belief:
+    """Mean and standard deviation of both expected outcomes at M contexts.
+
+    Parameters
+    ----------
+    mean
+        mu_1, mu_2 in the two columns, ``(M, 2)``.
+    std
+        sigma_1, sigma_2 in the two columns, ``(M, 2)``, of the expected outcome (noise not included).
+    """
+
+    mean: Array
+    std: Array
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "std"):
+            value = as_floats(name, getattr(self, name), "a finite array of shape (M, 2)").copy()
+            if value.ndim != 2 or value.shape[1] != 2:
+                raise InvalidArgument(name, "a finite array of shape (M, 2)", f"shape {value.shape}")
+            if not np.isfinite(value).all():
+                raise InvalidArgument(name, "a finite array of shape (M, 2)", "NaN or infinite values")
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        if self.mean.shape != self.std.shape:
+            raise InvalidArgument("std", f"the shape of mean, {self.mean.shape}", f"shape {self.std.shape}")
+        if (self.std < 0).any():
+            raise InvalidArgument("std", "no negative standard deviation", f"{self.std.min()}")
+
+
+@runtime_checkable
+class Posterior(Protocol):
+    """Beliefs about the two expected outcomes f_1 and f_2; immutable."""
+
+    def predict(self, contexts: npt.ArrayLike) -> Belief:
+        """Belief about f at contexts ``(M, D)``."""
+        ...
+
+    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> Posterior:
+        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
+        ...
+
+
+def as_floats(argument: str, value: npt.ArrayLike, expected: str) -> Array:
+    """``value`` as a float64 array, or :class:`InvalidArgument` when it holds no real numbers."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise TypeError
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise InvalidArgument(argument, expected, repr(value)) from None
+
+
+def checked_contexts(contexts: npt.ArrayLike, dimension: int | None) -> Array:
+    """Contexts ``(M, D)`` as an array of our own, every -0.0 made 0.0; D must be ``dimension`` if given."""
+    size = "D" if dimension is None else str(dimension)
+    expected = f"a finite array of shape (M, {size})"
+    x = as_floats("contexts", contexts, expected)
+    if x.ndim != 2 or x.shape[1] == 0 or dimension not in (None, x.shape[1]):
+        raise InvalidArgument("contexts", expected, f"shape {x.shape}")
+    if not np.isfinite(x).all():
+        raise InvalidArgument("contexts", expected, "NaN or infinite values")
+    return np.add(x, 0.0, order="C")
+
+
+def checked_outcomes(outcomes: npt.ArrayLike, rows: int) -> Array:
+    """Outcomes ``(N, 2)`` as an array; NaN marks an outcome that never came."""
+    expected = f"an array of shape ({rows}, 2), finite or NaN, one row for each context"
+    y = as_floats("outcomes", outcomes, expected)
+    if y.shape != (rows, 2):
+        raise InvalidArgument("outcomes", expected, f"shape {y.shape}")
+    if np.isinf(y).any():
+        raise InvalidArgument("outcomes", expected, "infinite values")
+    return y

@@ -1,0 +1,239 @@
+"""The sparse posterior of Titsias (2009), in closed form and by streaming statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import lapack, solve_triangular
+
+from superarm.errors import InvalidArgument
+from superarm.posteriors.basis import Basis
+from superarm.posteriors.engine import Observations
+from superarm.posteriors.history import distinct_rows
+from superarm.posteriors.inducing import GreedyVariance, InducingRule, PairedRule
+from superarm.posteriors.kernel import Kernel
+from superarm.posteriors.outputs import Mean, Outputs, PointKernel
+from superarm.posteriors.posterior import Array, Belief, as_floats
+from superarm.posteriors.two_outputs import Seed, TwoOutputs
+from superarm.storage import storable
+
+# Points at once: the workspace is this many columns of features.
+CHUNK = 2000
+
+_GREEDY = GreedyVariance()
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SparseEngine:
+    """Sparse posterior of a scalar process by a square-root information filter.
+
+    With features phi (see :mod:`superarm.posteriors.basis`) and noise variances s2_i,
+    B = I + sum_i phi_i phi_i^T / s2_i = R^T R and c = R^-T sum_i phi_i y_i / s2_i. The triangle
+
+        root = [ R c ; 0 rho ],   root^T root = [ I 0 ; 0 0 ] + sum_i [ phi_i ; y_i ] [ phi_i ; y_i ]^T / s2_i
+
+    takes new rows by orthogonal rotations, in O(r^2 K) and without ever forming B.
+    """
+
+    kernel: Kernel
+    rule: InducingRule
+    kept: Array  # (s, P) inducing points
+    basis: Basis  # r of them, linearly independent
+    root: Array  # (r + q, r + q) upper triangular
+    constant: Array  # (q,) the terms of the bound that the root does not hold
+
+    @staticmethod
+    def empty(kernel: Kernel, rule: InducingRule, kept: Array, columns: int) -> SparseEngine:
+        """No data yet, with inducing points ``(s, P)``, for q columns of values."""
+        basis = Basis.of(kernel, kept)
+        root = np.diag(np.repeat([1.0, 0.0], [len(basis), columns]))
+        return SparseEngine(kernel=kernel, rule=rule, kept=kept, basis=basis, root=root, constant=np.zeros(columns))
+
+    @property
+    def jitter(self) -> float:
+        """Always 0.0: dependent inducing points are left out of the basis instead."""
+        return 0.0
+
+    def condition(self, batch: Observations, everything: Callable[[], Observations]) -> SparseEngine:
+        """Rotate the batch into the statistics, or all data when the inducing points change."""
+        kept = self.kept.reshape(len(self.kept), batch.points.shape[1])
+        expected = f"a rule that chooses a finite array of shape (s, {kept.shape[1]})"
+        chosen = as_floats(
+            "inducing", self.rule.choose(self.kernel, kept, batch.points, self._unexplained(batch.points)), expected
+        )
+        if chosen.ndim != 2 or chosen.shape[1] != kept.shape[1] or not np.isfinite(chosen).all():
+            raise InvalidArgument("inducing", expected, f"shape {chosen.shape}")
+        if np.array_equal(chosen, kept):
+            return self._absorb(batch.present())
+        chosen = chosen.copy()
+        chosen.setflags(write=False)
+        fresh = SparseEngine.empty(self.kernel, self.rule, chosen, len(self.constant))
+        return fresh._absorb(everything().present())
+
+    def _unexplained(self, points: Array) -> Array:
+        prior = self.kernel.diagonal(points)
+        phi = self.basis.features(self.kernel, points)
+        residual = np.clip(prior - np.einsum("ij,ij->j", phi, phi), 0.0, prior)
+        unexplained: Array = residual / np.where(prior > 0, prior, 1.0)
+        return unexplained
+
+    def _absorb(self, data: Observations) -> SparseEngine:
+        root, size = np.asfortranarray(self.root), len(self.root)
+        noise = data.noise / data.counts
+        # log 2 pi s2 of each mean, and the trace term tr(K - Q) / s2 of the bound.
+        spread = np.log(2 * np.pi * noise).sum()
+        for start in range(0, len(noise), CHUNK):
+            part = slice(start, start + CHUNK)
+            phi = self.basis.features(self.kernel, data.points[part])
+            residual = self.kernel.diagonal(data.points[part]) - np.einsum("ij,ij->j", phi, phi)
+            spread += (np.maximum(residual, 0.0) / noise[part]).sum()
+            rows = np.concatenate([phi.T, data.means[part]], axis=1) / np.sqrt(noise[part])[:, None]
+            root = lapack.dtpqrt(0, min(32, size), root, rows, overwrite_a=1, overwrite_b=1)[0]
+        return replace(
+            self,
+            root=np.ascontiguousarray(root),
+            constant=self.constant + data.within() - 0.5 * spread,
+        )
+
+    def _whitened(self, points: Array) -> tuple[Array, Array, Array]:
+        """Features phi ``(r, m)``, w = R^-T phi ``(r, m)``, c ``(r, q)``."""
+        r = len(self.basis)
+        phi = self.basis.features(self.kernel, points)
+        w: Array = solve_triangular(self.root[:r, :r], phi, trans="T", check_finite=False) if r else phi
+        return phi, w, self.root[:r, r:]
+
+    def predict(self, points: Array) -> tuple[Array, Array]:
+        """Mean w^T c and variance k(x, x) - |phi|^2 + |w|^2, within [0, k(x, x)]."""
+        prior = self.kernel.diagonal(points)
+        mean = np.empty((len(points), len(self.constant)))
+        variance = np.empty(len(points))
+        for start in range(0, len(points), CHUNK):
+            part = slice(start, start + CHUNK)
+            phi, w, c = self._whitened(points[part])
+            mean[part] = w.T @ c
+            variance[part] = np.einsum("ij,ij->j", w, w)
+            variance[part] += np.maximum(prior[part] - np.einsum("ij,ij->j", phi, phi), 0.0)
+        return mean, np.clip(variance, 0.0, prior)
+
+    def covariance(self, points: Array) -> Array:
+        """k(x, x') - phi^T phi' + w^T w'."""
+        phi, w, _ = self._whitened(points)
+        return self.kernel(points, points) - phi.T @ phi + w.T @ w
+
+    def log_marginal_likelihood(self) -> float:
+        """Lower bound log N(y; 0, Q + N) - tr((K - Q) / N) / 2, with Q = Phi^T Phi.
+
+        |Q + N| = |N| |B| and y^T (Q + N)^-1 y = |rho|^2.
+        """
+        r, q = len(self.basis), len(self.constant)
+        log_determinant = 2.0 * np.log(np.abs(np.diagonal(self.root)[:r])).sum()
+        fit = np.square(self.root[r:, r:]).sum()
+        return float(self.constant.sum() - 0.5 * (q * log_determinant + fit))
+
+    def column(self, j: int) -> SparseEngine:
+        """The engine of column j alone; the basis is shared."""
+        r = len(self.basis)
+        root = self.root[: r + 1, : r + 1].copy()
+        root[:r, r] = self.root[:r, r + j]
+        root[r, r] = np.linalg.norm(self.root[r:, r + j])
+        return replace(self, root=root, constant=self.constant[j : j + 1].copy())
+
+
+@storable
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class SparsePosterior:
+    """Sparse Gaussian-process posterior of both outputs (Titsias 2009, the collapsed form); immutable.
+
+    Conditioning on K outcomes costs O(r^2 K) while the r inducing points stay, however many outcomes
+    were seen; when they change, the statistics are recomputed from the distinct contexts kept.
+
+    Parameters
+    ----------
+    kernel
+        One kernel for both outputs (independent, one basis serves both), a pair of kernels,
+        :class:`Independent` or :class:`Coregionalised`.
+    noise_std
+        Standard deviation of the noise: one number, or one for each output.
+    inducing
+        :class:`GreedyVariance`, :class:`RandomSubset`, or a rule with a method ``choose``.
+    mean
+        Prior mean: a number, one for each output, or a function of contexts ``(M, D)`` to ``(M, 2)``
+        (a posterior with a function cannot be saved).
+    """
+
+    state: TwoOutputs
+
+    def __init__(
+        self,
+        kernel: Kernel | tuple[Kernel, Kernel] | Outputs,
+        noise_std: float | Sequence[float],
+        *,
+        inducing: InducingRule = _GREEDY,
+        mean: Mean = 0.0,
+    ) -> None:
+        if isinstance(inducing, type) or not isinstance(inducing, InducingRule):
+            expected = "GreedyVariance, RandomSubset, or an object with choose"
+            raise InvalidArgument("inducing", expected, repr(inducing))
+
+        def engine(kernel: Kernel, columns: int) -> SparseEngine:
+            own: InducingRule = PairedRule(inducing) if isinstance(kernel, PointKernel) else inducing
+            return SparseEngine.empty(kernel, own, np.empty((0, 0)), columns)
+
+        object.__setattr__(self, "state", TwoOutputs.prior(kernel, noise_std, mean, engine))
+
+    def predict(self, contexts: npt.ArrayLike) -> Belief:
+        """Belief about both expected outcomes at contexts ``(M, D)``."""
+        return self.state.predict(contexts)
+
+    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> SparsePosterior:
+        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
+        posterior = object.__new__(SparsePosterior)
+        object.__setattr__(posterior, "state", self.state.condition(contexts, outcomes))
+        return posterior
+
+    def covariance(self, contexts: npt.ArrayLike) -> Array:
+        """Posterior covariance of each output by itself at contexts ``(M, D)``, ``(2, M, M)``."""
+        return self.state.covariance(contexts)
+
+    def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
+        """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
+        return self.state.sample(contexts, n, seed)
+
+    def log_marginal_likelihood(self) -> float:
+        """Titsias' collapsed lower bound of the log density of every outcome seen, repeats included."""
+        return self.state.log_marginal_likelihood()
+
+    @property
+    def observations(self) -> int:
+        """Number of rows of outcomes seen, without those in which no outcome came."""
+        return self.state.history.observations
+
+    @property
+    def distinct(self) -> int:
+        """Number of distinct contexts observed."""
+        return self.state.history.distinct
+
+    @property
+    def jitter(self) -> float:
+        """Always 0.0: dependent inducing points are left out of the basis instead."""
+        return 0.0
+
+    @property
+    def inducing_points(self) -> Array:
+        """The contexts kept as inducing points, ``(s, D)``; the union when the outputs keep different ones."""
+        if self.state.history.dimension is None:
+            return np.empty((0, 0))
+        contexts = np.concatenate(
+            [e.kept[:, : self.state.history.dimension] for e in self.state.engines if isinstance(e, SparseEngine)]
+        )
+        first, _ = distinct_rows(contexts)
+        points = contexts[np.sort(first)]
+        points.setflags(write=False)
+        return points
+
+    def __repr__(self) -> str:
+        return f"SparsePosterior({self.state.description()}, inducing_points={len(self.inducing_points)})"

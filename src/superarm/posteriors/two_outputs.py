@@ -1,0 +1,217 @@
+"""Two outputs carried by scalar engines: which values go to which engine, and how answers come back.
+
+- shared: one kernel object and one noise, nothing missing so far. One engine with two columns.
+- separate: an engine of one column for each output.
+- joint: coregionalised outputs. One engine of one column over points (x, output).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm.errors import InvalidArgument
+from superarm.posteriors.engine import Engine, Observations, semidefinite_root
+from superarm.posteriors.history import Collapsed, History, collapse, distinct_rows, joined
+from superarm.posteriors.kernel import Kernel
+from superarm.posteriors.outputs import (
+    Coregionalised,
+    Independent,
+    Mean,
+    Outputs,
+    PointKernel,
+    SettledMean,
+    both_points,
+    mean_at,
+    settled_mean,
+    settled_noise,
+    settled_outputs,
+)
+from superarm.posteriors.posterior import Array, Belief, checked_contexts, checked_outcomes
+from superarm.storage import storable
+
+Seed = int | np.random.Generator | None
+
+# Rounding of a difference of covariances, relative to the prior variance.
+ROUNDING = 1e-14
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TwoOutputs:
+    """State of a posterior over both outputs; immutable."""
+
+    outputs: Outputs
+    noise_std: tuple[float, float]
+    mean: SettledMean
+    engines: tuple[Engine, ...]
+    history: History
+
+    @staticmethod
+    def prior(
+        kernel: Kernel | tuple[Kernel, Kernel] | Outputs,
+        noise_std: float | Sequence[float],
+        mean: Mean,
+        engine: Callable[[Kernel, int], Engine],
+    ) -> TwoOutputs:
+        """No data yet; ``engine(kernel, q)`` makes an empty engine of q columns."""
+        outputs, noise = settled_outputs(kernel), settled_noise(noise_std)
+        engines: tuple[Engine, ...]
+        if isinstance(outputs, Coregionalised):
+            engines = (engine(PointKernel(outputs), 1),)
+        elif outputs.first is outputs.second and noise[0] == noise[1]:
+            engines = (engine(outputs.first, 2),)
+        else:
+            engines = (engine(outputs.first, 1), engine(outputs.second, 1))
+        return TwoOutputs(outputs=outputs, noise_std=noise, mean=settled_mean(mean), engines=engines, history=History())
+
+    @property
+    def joint(self) -> bool:
+        """Whether one engine carries both outputs as points (x, output)."""
+        return isinstance(self.outputs, Coregionalised)
+
+    @property
+    def shared(self) -> bool:
+        """Whether one engine carries both outputs as columns."""
+        return not self.joint and len(self.engines) == 1
+
+    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> TwoOutputs:
+        """The state that has also seen outcomes ``(N, 2)``; the same object when none came."""
+        x = checked_contexts(contexts, self.history.dimension)
+        y = checked_outcomes(outcomes, len(x))
+        self._check_dimension(x)
+        came = ~np.isnan(y)
+        rows = came.any(axis=1)
+        x, y, came = x[rows], y[rows], came[rows]
+        if len(x) == 0:
+            return self
+        values = np.where(came, y - mean_at(self.mean, x), 0.0)
+        batch = collapse(x, came.astype(np.float64), values, np.zeros_like(values))
+        known = self.history.known(batch.contexts, batch.keys)
+        history = self.history.remember(batch, len(x), known)
+        state = replace(self, history=history)
+        if self.shared and not came.all():
+            # From here on the outputs have seen different data; so far they share the factor.
+            state = replace(state, engines=(self.engines[0].column(0), self.engines[0].column(1)))
+
+        @cache
+        def total() -> tuple[Observations, ...]:
+            merged = joined(history.runs)
+            return state._observations(merged, np.zeros((len(merged), 2), dtype=np.bool_))
+
+        def everything(engine: int) -> Observations:
+            return total()[engine]
+
+        parts = state._observations(batch, known)
+        engines = tuple(
+            engine.condition(part, partial(everything, i))
+            for i, (engine, part) in enumerate(zip(state.engines, parts, strict=True))
+        )
+        return replace(state, engines=engines)
+
+    def predict(self, contexts: npt.ArrayLike) -> Belief:
+        """Belief about both outputs at contexts ``(M, D)``."""
+        x = checked_contexts(contexts, self.history.dimension)
+        # In sorted order: equal contexts are computed once, and the order of the arms changes no bit.
+        first, inverse = distinct_rows(x)
+        mean, variance = self._marginals(x[first])
+        return Belief(mean=mean[inverse], std=np.sqrt(variance)[inverse])
+
+    def covariance(self, contexts: npt.ArrayLike) -> Array:
+        """Posterior covariance of each output by itself, ``(2, M, M)``."""
+        x = checked_contexts(contexts, self.history.dimension)
+        first, inverse = distinct_rows(x)
+        m = len(first)
+        each = [engine.covariance(self._points(x[first])) for engine in self.engines]
+        if self.joint:
+            each = [each[0][:m, :m], each[0][m:, m:]]
+        return np.stack([each[0], each[-1]])[:, inverse[:, None], inverse]
+
+    def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed) -> Array:
+        """Draw both outputs n times, jointly over the contexts, ``(n, M, 2)``."""
+        x = checked_contexts(contexts, self.history.dimension)
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise InvalidArgument("n", "a whole number of draws, at least 0", repr(n))
+        rng = np.random.default_rng(seed)
+        first, inverse = distinct_rows(x)
+        mean, _ = self._marginals(x[first])
+        points = self._points(x[first])
+        # Columns of deviations: one output each, or both stacked when they are drawn jointly.
+        deviations = []
+        for engine, kernel in zip(self.engines, self._kernels(), strict=True):
+            floor = ROUNDING * float(kernel.diagonal(points).max(initial=0.0))
+            root, order = semidefinite_root(engine.covariance(points), floor)
+            for _ in range(2 if self.shared else 1):
+                draws = np.empty((n, len(points)))
+                draws[:, order] = rng.standard_normal((n, root.shape[1])) @ root.T
+                deviations.append(draws)
+        f = np.concatenate(deviations, axis=1).reshape(n, 2, len(first)).transpose(0, 2, 1)
+        return np.ascontiguousarray((f + mean)[:, inverse])
+
+    def log_marginal_likelihood(self) -> float:
+        """Log density of all outcomes, both outputs together."""
+        return sum((engine.log_marginal_likelihood() for engine in self.engines), 0.0)
+
+    def description(self) -> str:
+        """The arguments and the amount of data, for ``repr``."""
+        kernel = repr(self.outputs)
+        if isinstance(self.outputs, Independent) and repr(self.outputs.first) == repr(self.outputs.second):
+            kernel = repr(self.outputs.first)
+        noise = self.noise_std[0] if self.noise_std[0] == self.noise_std[1] else self.noise_std
+        mean = self.mean[0] if not callable(self.mean) and self.mean[0] == self.mean[1] else self.mean
+        data = f"observations={self.history.observations}, distinct={self.history.distinct}"
+        return f"{kernel}, noise_std={noise!r}, mean={mean!r}; {data}"
+
+    def _kernels(self) -> tuple[Kernel, ...]:
+        if isinstance(self.outputs, Coregionalised):
+            return (PointKernel(self.outputs),)
+        return (self.outputs.first, self.outputs.second)[: len(self.engines)]
+
+    def _check_dimension(self, x: Array) -> None:
+        # A kernel with one lengthscale for each dimension refuses contexts of another dimension here.
+        for kernel in self._kernels():
+            kernel.diagonal(self._points(x[:1]))
+
+    def _points(self, x: Array) -> Array:
+        return both_points(x) if self.joint else x
+
+    def _marginals(self, x: Array) -> tuple[Array, Array]:
+        answers = [engine.predict(self._points(x)) for engine in self.engines]
+        if self.joint:
+            mean, variance = answers[0][0].reshape(2, len(x)).T, answers[0][1].reshape(2, len(x)).T
+        else:
+            mean = np.column_stack([mean for mean, _ in answers])
+            variance = np.column_stack([answers[0][1], answers[-1][1]])
+        return mean + mean_at(self.mean, x), variance
+
+    def _observations(self, data: Collapsed, known: npt.NDArray[np.bool_]) -> tuple[Observations, ...]:
+        """What each engine is told; points without a value of theirs are included, with count 0."""
+        points = self._points(data.contexts)
+        noise = np.broadcast_to(np.square(self.noise_std), data.counts.shape)
+        if self.shared:
+            whole = Observations(
+                points=points,
+                counts=data.counts[:, 0],
+                means=data.means,
+                scatters=data.scatters,
+                noise=noise[:, 0],
+                known=known[:, 0],
+            )
+            return (whole,)
+        # Outputs one below the other, as in `both_points`.
+        each = (slice(None),) if self.joint else (slice(0, 1), slice(1, 2))
+        return tuple(
+            Observations(
+                points=points,
+                counts=data.counts[:, output].T.reshape(-1),
+                means=data.means[:, output].T.reshape(-1, 1),
+                scatters=data.scatters[:, output].T.reshape(-1, 1),
+                noise=noise[:, output].T.reshape(-1),
+                known=known[:, output].T.reshape(-1),
+            )
+            for output in each
+        )

@@ -1,0 +1,39 @@
+"""A reward given by a plain function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from superarm.errors import InvalidArgument
+from superarm.groups import Array, IntArray
+from superarm.rewards.group_reward import Comparable, Monotone
+
+
+@dataclass(frozen=True)
+class Custom(Comparable):
+    """Any function of the outcomes, as u or as v_G.
+
+    Nothing is known of its structure, so groups are enumerated (exact up to a limit on their size). A class with a
+    ``normal_form`` method has no such limit.
+
+    Parameters
+    ----------
+    function
+        outcomes (k,) of a non-empty set of arms to a float
+    monotone
+        ``"increasing"``, ``"decreasing"`` or ``"none"``; it decides which confidence bound is optimistic
+    """
+
+    function: Callable[[Array], float]
+    monotone: Monotone
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidArgument("function", "a callable of the outcomes", repr(self.function))
+        if self.monotone not in ("increasing", "decreasing", "none"):
+            raise InvalidArgument("monotone", "'increasing', 'decreasing' or 'none'", repr(self.monotone))
+
+    def value(self, outcomes: Array, arms: IntArray) -> float:
+        """What the function returns."""
+        return float(self.function(outcomes))

@@ -1,0 +1,139 @@
+"""v_G, the reward of a group: its contract, its promise (a constraint), and the one predicate "good".
+
+A group reward compared with thresholds makes a :class:`Constraint`, as in modelling languages::
+
+    superarm.Sum() <= 0.8  # a loss: every touched group stays below 0.8
+    superarm.Mean() >= {"north": 0.5, "south": 0.6}
+    lower_limits <= superarm.DixitStiglitz(items=movie)
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from superarm.errors import InvalidArgument
+from superarm.groups import Array, Groups, IntArray, own_copy
+from superarm.rewards.normal_forms import NormalForm
+
+TOLERANCE = 1e-9
+
+Monotone = Literal["increasing", "decreasing", "none"]
+Thresholds = float | Mapping[Hashable, float] | Array
+
+
+class Sense(enum.Enum):
+    """Which side of its threshold a group reward must stay on."""
+
+    AT_LEAST = ">="
+    AT_MOST = "<="
+
+    @property
+    def sign(self) -> int:
+        """+1 for ``>=`` and -1 for ``<=``."""
+        return 1 if self is Sense.AT_LEAST else -1
+
+
+def tolerance(thresholds: Any) -> Any:
+    """How far a value may miss its threshold and still count as good: 1e-9 times max(1, abs(threshold))."""
+    return TOLERANCE * np.maximum(1.0, np.abs(thresholds))
+
+
+def is_good(value: Any, thresholds: Any, sense: Sense) -> Any:
+    """Whether v keeps its promise: the single definition of "good" in this library."""
+    return sense.sign * (value - thresholds) >= -tolerance(thresholds)
+
+
+@runtime_checkable
+class GroupReward(Protocol):
+    """v_G(A, f_2(x_A)) of a non-empty set A of arms of one group (section 2.2 of the paper).
+
+    Any object with these members is a group reward; there is nothing to inherit. Write
+    ``Constraint(reward=..., sense=">=", threshold=...)`` to make a promise of it.
+    """
+
+    @property
+    def monotone(self) -> Monotone:
+        """How v moves when any outcome rises (Assumption 4): it decides which confidence bound is optimistic."""
+        ...
+
+    def value(self, outcomes: Array, arms: IntArray) -> float:
+        """Group reward of ``arms`` (k,), ascending, with second outcomes ``outcomes`` (k,)."""
+        ...
+
+
+@runtime_checkable
+class Structured(GroupReward, Protocol):
+    """A group reward that declares a normal form, so that its good subgroups need no enumeration."""
+
+    def normal_form(
+        self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
+    ) -> NormalForm:
+        """The constraint on many groups at once.
+
+        ``outcomes``, ``arms`` and ``groups`` are (n,): the second outcome, number and group (a position in
+        ``thresholds``) of each arm concerned. The form must agree with :func:`is_good` on every subset.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Constraint:
+    """The promise to each group: ``reward`` is ``sense`` its ``threshold`` whenever the group is touched.
+
+    ``threshold`` is a scalar, a mapping by group label, or one value per group in the order of the sorted
+    distinct labels.
+    """
+
+    reward: GroupReward
+    sense: Sense
+    threshold: Thresholds
+
+    def __post_init__(self) -> None:
+        if isinstance(self.reward, type) or not isinstance(self.reward, GroupReward):
+            raise InvalidArgument("reward", "a group reward (members: value, monotone)", repr(self.reward))
+        if self.reward.monotone not in ("increasing", "decreasing", "none"):
+            raise InvalidArgument("monotone", "'increasing', 'decreasing' or 'none'", repr(self.reward.monotone))
+        try:
+            object.__setattr__(self, "sense", Sense(self.sense))
+        except ValueError:
+            raise InvalidArgument("sense", "'>=' or '<='", repr(self.sense)) from None
+        object.__setattr__(self, "threshold", own_copy(self.threshold))
+
+    def __bool__(self) -> bool:
+        # ``0.1 <= Sum() <= 0.5`` asks for the truth of its first half, and would drop it.
+        raise TypeError("a constraint is neither true nor false; a group has one promise, with one bound")
+
+    def thresholds(self, groups: Groups) -> Array:
+        """(G,) threshold of every group, gamma_{t,G} of the paper."""
+        values = groups.spread(self.threshold, "threshold")
+        if not np.isfinite(values).all():
+            raise InvalidArgument("threshold", "finite numbers", values[~np.isfinite(values)][0])
+        return values
+
+    @property
+    def optimism(self) -> int:
+        """+1 where the upper confidence bound makes the promise easier to keep, -1 where the lower one does.
+
+        A reward that is not monotone gets the upper bound for ``>=`` and the lower one for ``<=``, as in the
+        paper's appendix; that is a plug-in, not an optimistic estimate.
+        """
+        return self.sense.sign * (-1 if self.reward.monotone == "decreasing" else 1)
+
+
+class Comparable:
+    """Gives a group reward the operators ``>=`` and ``<=``, which build a :class:`Constraint`."""
+
+    # NumPy and pandas then leave ``array <= reward`` to the reflected operator below.
+    __array_ufunc__ = None
+    __pandas_priority__ = 10_000
+
+    def __ge__(self, threshold: Thresholds) -> Constraint:
+        return Constraint(reward=self, sense=Sense.AT_LEAST, threshold=threshold)  # type: ignore[arg-type]
+
+    def __le__(self, threshold: Thresholds) -> Constraint:
+        return Constraint(reward=self, sense=Sense.AT_MOST, threshold=threshold)  # type: ignore[arg-type]

@@ -1,0 +1,29 @@
+"""The mean of the outcomes of a group."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from superarm.groups import Array, IntArray
+from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
+from superarm.rewards.normal_forms import Linear
+
+
+@dataclass(frozen=True)
+class Mean(Comparable):
+    """Arithmetic mean of the outcomes of the picked arms of a group."""
+
+    monotone: ClassVar[Monotone] = "increasing"
+
+    def value(self, outcomes: Array, arms: IntArray) -> float:
+        """Exactly rounded sum over the count."""
+        return math.fsum(outcomes) / len(outcomes)
+
+    def normal_form(self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense) -> Linear:
+        """Mean >= gamma iff the sum of (outcome - gamma) is >= 0, whatever the count."""
+        slack = tolerance(thresholds)[groups]
+        return Linear(weights=sense.sign * (outcomes - thresholds[groups]) + slack, least=np.zeros(len(thresholds)))

@@ -1,0 +1,48 @@
+"""u, the reward of a super arm: the contract, and what a reward may declare about its structure."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from superarm.groups import Array, IntArray
+
+
+@runtime_checkable
+class Reward(Protocol):
+    """u(S, f_1(x_S)): monotonically non-decreasing in every outcome (Assumption 1).
+
+    Any object with this method is a reward; there is nothing to inherit.
+    """
+
+    def value(self, outcomes: Array, arms: IntArray) -> float:
+        """Reward of the non-empty super arm ``arms`` (k,), ascending, with first outcomes ``outcomes`` (k,)."""
+        ...
+
+
+@runtime_checkable
+class Additive(Reward, Protocol):
+    """A reward of the form u(S) = transform(sum of scores), which the exact decomposition can maximise."""
+
+    def scores(self, outcomes: Array, arms: IntArray) -> Array:
+        """(k,) contribution of each arm to the sum."""
+        ...
+
+    def transform(self, total: float) -> float:
+        """The non-decreasing function applied to the sum of the scores."""
+        ...
+
+
+def reward_of(reward: Reward, outcomes: Array, arms: IntArray) -> float:
+    """U of a super arm; an empty one is worth transform(0) where u is a function of a sum, and otherwise 0."""
+    if len(arms):
+        return float(reward.value(outcomes, arms))
+    return float(reward.transform(0.0)) if isinstance(reward, Additive) else 0.0
+
+
+@runtime_checkable
+class PerArm(Protocol):
+    """A reward, of either kind, that holds one entry per arm of the round."""
+
+    def check_size(self, arms: int) -> None:
+        """Refuse a round of ``arms`` arms if the entries do not fit it."""
+        ...

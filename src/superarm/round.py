@@ -1,0 +1,232 @@
+"""One round: what the learner is told (:class:`Round`) and what it is shown (:class:`Outcomes`)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from superarm.errors import InvalidArgument
+from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
+from superarm.groups import Array, Groups, IntArray, label_array
+from superarm.rewards.group_reward import Constraint, GroupReward, Sense
+from superarm.rewards.reward import PerArm, Reward
+from superarm.rewards.sum import Sum
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """One group reward and sense, and the groups of a round that they bind."""
+
+    reward: GroupReward
+    sense: Sense
+    groups: IntArray  # (g,) positions of the bound groups, ascending
+    thresholds: Array  # (g,)
+    optimism: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Round:
+    """What the learner is told before it picks: base arms, contexts, groups, promises, feasible super arms.
+
+    Arms are numbered 0, ..., M - 1 in the order of the rows of ``contexts``. The truth about them is no part of a
+    round.
+
+    Parameters
+    ----------
+    t
+        number of the round, from 1
+    contexts
+        (M, D) context x_{t,m} of every arm
+    groups
+        (M,) any hashable labels; without them all arms form one group
+    constraint
+        the promise to every group; or a mapping from labels to constraints, where groups left out are free; or None
+    feasible
+        which super arms are allowed
+    reward
+        u, by default the sum
+
+    >>> import numpy as np, superarm as sa
+    >>> round = sa.Round(
+    ...     t=1,
+    ...     contexts=np.array([[0.1], [0.5], [0.9]]),
+    ...     groups=["ann", "ann", "bob"],
+    ...     constraint=sa.Sum() <= {"ann": 0.8, "bob": 0.3},
+    ...     feasible=sa.AtMost(2),
+    ... )
+    >>> round.labels
+    ('ann', 'bob')
+    """
+
+    t: int
+    contexts: Array
+    groups: Any = None
+    constraint: Constraint | Mapping[Hashable, Constraint] | None = None
+    feasible: Feasible
+    reward: Reward = field(default_factory=Sum)
+    grouping: Groups = field(init=False, repr=False)
+    promises: tuple[Promise, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.t, bool) or not isinstance(self.t, (int, np.integer)) or self.t < 1:
+            raise InvalidArgument("t", "a whole number >= 1", repr(self.t))
+        contexts = _contexts(self.contexts)
+        arms = len(contexts)
+        labels = np.zeros(arms, dtype=np.intp) if self.groups is None else label_array(self.groups, "groups")
+        grouping = Groups.of(labels)
+        if len(grouping.codes) != arms:
+            raise InvalidArgument("groups", f"one label per arm ({arms})", f"{len(grouping.codes)} labels")
+        if not isinstance(self.feasible, (AtMost, Exactly, WholeGroups)):
+            raise InvalidArgument("feasible", "AtMost, Exactly or WholeGroups", repr(self.feasible))
+        if not isinstance(self.feasible, WholeGroups):
+            self.feasible.caps(grouping)
+        if isinstance(self.reward, type) or not isinstance(self.reward, Reward):
+            raise InvalidArgument("reward", "a super-arm reward (method: value)", repr(self.reward))
+        promises = _promises(self.constraint, grouping)
+        for reward in (self.reward, *(promise.reward for promise in promises)):
+            if isinstance(reward, PerArm):
+                reward.check_size(arms)
+        for name, value in (
+            ("t", int(self.t)),
+            ("contexts", contexts),
+            ("groups", labels),
+            ("grouping", grouping),
+            ("promises", promises),
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, contexts: Sequence[str], group: str | None = None, **rest: Any) -> Round:
+        """Build a round from a polars or pandas frame with one row per arm.
+
+        Parameters
+        ----------
+        frame
+            anything with named columns that have ``to_numpy``
+        contexts
+            names of the context columns
+        group
+            name of the label column
+        rest
+            the other arguments of :class:`Round`
+        """
+        if isinstance(contexts, str) or not len(contexts):
+            raise InvalidArgument("contexts", "a list of column names", repr(contexts))
+        wanted = [*contexts, *([] if group is None else [group])]
+        missing = [name for name in wanted if name not in list(frame.columns)]
+        if missing:
+            raise InvalidArgument("frame", f"the columns {wanted}", f"none called {missing}")
+        columns = np.column_stack([np.asarray(frame[name].to_numpy()) for name in contexts])
+        return cls(contexts=columns, groups=None if group is None else frame[group], **rest)
+
+    def __len__(self) -> int:
+        return len(self.contexts)
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """Sorted distinct group labels; arrays with one entry per group follow this order."""
+        return self.grouping.labels
+
+    def check_arms(self, arms: Any, argument: str = "arms") -> IntArray:
+        """Return ``arms`` as an integer array, refusing what is not a set of arms of this round."""
+        try:
+            array = np.asarray(arms)
+        except ValueError:
+            raise InvalidArgument(argument, "arm numbers, integers of shape (k,)", repr(arms)) from None
+        if array.size == 0:
+            array = array.astype(np.intp).reshape(-1)
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise InvalidArgument(
+                argument, "arm numbers, integers of shape (k,)", f"dtype {array.dtype}, shape {array.shape}"
+            )
+        array = array.astype(np.intp)
+        if len(array) and (array.min() < 0 or array.max() >= len(self)):
+            wrong = array[(array < 0) | (array >= len(self))][0]
+            known = f"arm numbers from 0 to {len(self) - 1}" if len(self) else "no arms, as the round has none"
+            raise InvalidArgument(argument, known, wrong)
+        values, counts = np.unique(array, return_counts=True)
+        if len(values) < len(array):
+            raise InvalidArgument(argument, "every arm at most once", f"arm {values[counts > 1][0]} more than once")
+        return array
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What the learner is shown after a round: two noisy outcomes of every picked arm, NaN where one never came."""
+
+    arms: IntArray  # (k,)
+    values: Array  # (k, 2)
+
+    @classmethod
+    def of(cls, round: Round, arms: Any, outcomes: Any) -> Outcomes:
+        """Check arms and outcomes against the round that they belong to."""
+        arms = round.check_arms(arms)
+        try:
+            values = np.array(outcomes, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidArgument("outcomes", "numbers", repr(outcomes)) from None
+        if not len(arms) and not values.size:
+            values = values.reshape(0, 2)
+        if values.shape != (len(arms), 2):
+            raise InvalidArgument(
+                "outcomes", f"shape ({len(arms)}, 2), one row per picked arm", f"shape {values.shape}"
+            )
+        if np.isinf(values).any():
+            raise InvalidArgument("outcomes", "finite numbers, or NaN where an outcome never came", "an infinite one")
+        return cls(arms=arms, values=values)
+
+
+def _contexts(contexts: Any) -> Array:
+    try:
+        array = np.array(contexts, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise InvalidArgument("contexts", "numbers of shape (M, D)", type(contexts).__name__) from None
+    if array.ndim != 2:
+        hint = "; a single feature is contexts[:, None]" if array.ndim == 1 else ""
+        raise InvalidArgument("contexts", "shape (M, D)", f"shape {array.shape}{hint}")
+    if not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+        raise InvalidArgument("contexts", "finite numbers", f"{array[row]} in row {row}")
+    array.setflags(write=False)
+    return array
+
+
+def _promises(constraint: Any, groups: Groups) -> tuple[Promise, ...]:
+    if constraint is None:
+        return ()
+    if isinstance(constraint, Constraint):
+        everyone = np.arange(len(groups))
+        thresholds = constraint.thresholds(groups)
+        return (Promise(constraint.reward, constraint.sense, everyone, thresholds, constraint.optimism),)
+    if not isinstance(constraint, Mapping):
+        raise InvalidArgument(
+            "constraint", "a Constraint such as Sum() <= 0.8, a mapping from labels to them, or None", repr(constraint)
+        )
+    together: dict[Hashable, tuple[Constraint, list[tuple[int, float]]]] = {}
+    for label, one in constraint.items():
+        if not isinstance(one, Constraint):
+            raise InvalidArgument("constraint", f"a Constraint for group {label!r}", repr(one))
+        if isinstance(one.threshold, Mapping) or np.ndim(one.threshold) != 0:
+            raise InvalidArgument("threshold", f"one number for group {label!r}", repr(one.threshold))
+        threshold = float(one.thresholds(Groups.of([0]))[0])
+        _, bound = together.setdefault(_kind(one), (one, []))
+        bound.append((groups.position(label, "constraint"), threshold))
+    promises = []
+    for one, bound in together.values():
+        bound.sort()
+        positions = np.array([position for position, _ in bound], dtype=np.intp)
+        thresholds = np.array([threshold for _, threshold in bound])
+        promises.append(Promise(one.reward, one.sense, positions, thresholds, one.optimism))
+    return tuple(promises)
+
+
+def _kind(constraint: Constraint) -> Hashable:
+    """Equal rewards of equal sense are one promise; a reward that cannot be hashed equals itself only."""
+    try:
+        hash(constraint.reward)
+    except TypeError:
+        return id(constraint.reward), constraint.sense
+    return constraint.reward, constraint.sense

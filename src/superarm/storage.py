@@ -1,0 +1,154 @@
+"""Saving and loading values without pickle: one zip file of JSON and ``.npy`` arrays.
+
+A class joins by the decorator :func:`storable`; it must be a dataclass whose fields hold the whole of
+its state as plain data: None, bool, int, float, str, NumPy arrays, tuples, enumerations, and other
+storable values. Loading sets the fields as they were, so the loaded value equals the saved one bit
+for bit. Nothing in a file is executed, and only registered classes are ever built.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import io
+import json
+import lzma
+import os
+import secrets
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from superarm.errors import NotStorable, UnreadableFile
+
+FORMAT = "superarm"
+VERSION = 1
+
+_CLASSES: dict[str, type] = {}
+
+T = TypeVar("T", bound=type)
+
+
+def storable(cls: T) -> T:
+    """Register a dataclass or enumeration so that its instances can be saved and loaded."""
+    taken = _CLASSES.get(cls.__name__)
+    if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise NotStorable(f"{cls.__qualname__}: {taken.__module__} has a storable class of this name already")
+    _CLASSES[cls.__name__] = cls
+    return cls
+
+
+def write(value: object, path: str | os.PathLike[str]) -> None:
+    """Save ``value`` at ``path``: the whole file appears at once, or nothing changes."""
+    path = Path(path)
+    arrays: list[np.ndarray] = []
+    document = {"format": FORMAT, "version": VERSION, "value": _encode(value, arrays, where="value")}
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with open(temporary, "xb") as file:
+            with zipfile.ZipFile(file, "w") as archive:
+                archive.writestr("document.json", json.dumps(document))
+                for number, array in enumerate(arrays):
+                    buffer = io.BytesIO()
+                    np.lib.format.write_array(buffer, array, allow_pickle=False)
+                    archive.writestr(f"{number}.npy", buffer.getvalue())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """Load the value saved at ``path``, or raise :class:`UnreadableFile` with the reason."""
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            document = json.loads(archive.read("document.json"))
+            if document["format"] != FORMAT:
+                raise UnreadableFile(f"{path}: not a superarm file (format {document['format']!r})")
+            if document["version"] != VERSION:
+                raise UnreadableFile(
+                    f"{path}: written in version {document['version']} of the file format; "
+                    f"this superarm reads version {VERSION}"
+                )
+            return _decode(document["value"], archive)
+    except FileNotFoundError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise UnreadableFile(f"{path}: damaged, truncated, or not a superarm file ({error})") from error
+
+
+def _encode(value: object, arrays: list[np.ndarray], where: str) -> Any:
+    if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, enum.Enum)):
+        # JSON has no word for these three floats that every reader understands.
+        if isinstance(value, float) and not np.isfinite(value):
+            return {"float": repr(float(value))}
+        return float(value) if isinstance(value, float) else value
+    if type(value) is np.ndarray:
+        if value.dtype.hasobject:
+            raise NotStorable(f"{where}: an array of Python objects cannot be saved without pickle")
+        arrays.append(value)
+        return {"array": len(arrays) - 1, "writeable": bool(value.flags.writeable)}
+    if isinstance(value, (np.bool_, np.integer, np.floating)):
+        return _encode(value.item(), arrays, where)
+    if type(value) is tuple:
+        return {"tuple": [_encode(v, arrays, f"{where}[{i}]") for i, v in enumerate(value)]}
+    name = type(value).__name__
+    if _CLASSES.get(name) is type(value):
+        if isinstance(value, enum.Enum):
+            return {"enum": name, "member": value.name}
+        fields = {
+            field.name: _encode(getattr(value, field.name), arrays, f"{where}.{field.name}")
+            for field in dataclasses.fields(value)  # type: ignore[arg-type]  # registered: a dataclass
+        }
+        return {"class": name, "fields": fields}
+    raise NotStorable(
+        f"{where}: a {type(value).__module__}.{type(value).__qualname__} cannot be saved without pickle; "
+        "superarm saves its own values and those of classes decorated with superarm.storable"
+    )
+
+
+def _decode(node: Any, archive: zipfile.ZipFile) -> Any:
+    if not isinstance(node, dict):
+        return node
+    if "float" in node:
+        return float(node["float"])
+    if "tuple" in node:
+        return tuple(_decode(item, archive) for item in node["tuple"])
+    if "array" in node:
+        buffer = io.BytesIO(archive.read(f"{node['array']}.npy"))
+        array = np.lib.format.read_array(buffer, allow_pickle=False)
+        array.setflags(write=node["writeable"])
+        return array
+    if "enum" in node:
+        return _class(node["enum"])[node["member"]]  # type: ignore[index]  # an enumeration
+    cls = _class(node["class"])
+    expected = {field.name for field in dataclasses.fields(cls)}
+    if set(node["fields"]) != expected:
+        raise ValueError(f"{cls.__name__} has the fields {sorted(expected)}, the file {sorted(node['fields'])}")
+    value: Any = object.__new__(cls)
+    for name, item in node["fields"].items():
+        object.__setattr__(value, name, _decode(item, archive))
+    return value
+
+
+def _class(name: str) -> type:
+    if name not in _CLASSES:
+        raise ValueError(f"unknown class {name!r}")
+    return _CLASSES[name]

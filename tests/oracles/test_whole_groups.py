@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from superarm.errors import UnsolvableRound
+from superarm.feasible import AtMost, WholeGroups
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Status
+from superarm.oracles.whole_groups import BestWholeGroups
+from superarm.rewards.custom import Custom
+from superarm.rewards.sum import Sum
+from superarm.rewards.transformed_sum import TransformedSum
+from superarm.rewards.variance import Variance
+from superarm.round import Round
+
+
+def ask(index, groups, n, satisfying=None, order=None, **rest):
+    round = Round(t=1, contexts=np.zeros((len(index), 1)), groups=groups, feasible=WholeGroups(n), **rest)
+    good = GoodSubgroups(round, satisfying, None if order is None else np.array(order))
+    return BestWholeGroups()(np.array(index, dtype=np.float64), round, good)
+
+
+def test_the_best_groups_are_picked_whole():
+    selection = ask([1, 1, 5, 0.5, -3], list("aabcc"), 2)
+    assert selection.arms.tolist() == [0, 1, 2]
+    assert selection.value == selection.upper_bound == 7.0
+    assert selection.status is Status.OPTIMAL
+    assert selection.solver == "whole groups"
+
+
+@pytest.mark.parametrize(("n", "arms"), [(0, []), (1, [0]), (2, [0, 2]), (9, [0, 2])])
+def test_groups_that_earn_nothing_are_left(n, arms):
+    assert ask([3, -1, 2], list("abc"), n).arms.tolist() == arms
+
+
+def test_whole_groups_must_be_good_as_a_whole():
+    satisfying = np.array([0.0, 2.0, 1.0, 1.0])
+    selection = ask([1, 1, 9, 9], list("aabb"), 2, satisfying, constraint=Variance() >= 0.5)
+    assert selection.arms.tolist() == [0, 1]
+
+
+def test_good_parts_without_a_good_whole_leave_nothing_to_pick():
+    selection = ask([1, 1], list("aa"), 1, np.array([1.0, 1.0]), constraint=Sum() <= 1)
+    assert selection.arms.tolist() == []
+    assert selection.status is Status.OPTIMAL
+
+
+def test_nothing_good_anywhere_leaves_promises_aside():
+    selection = ask([1, 1], list("ab"), 1, np.zeros(2), constraint=Sum() >= 1)
+    assert selection.arms.tolist() == [0]
+    assert selection.status is Status.NO_GOOD_SUBGROUP
+    assert selection.groups[0].margin == -1.0
+
+
+def test_ties_fall_by_the_given_order():
+    assert ask([1, 1, 1], list("abc"), 1, order=[2, 0, 1]).arms.tolist() == [2]
+
+
+def test_ties_do_not_depend_on_the_order_of_listing():
+    # Both groups hold the same three numbers; plain addition would tell their listings apart.
+    for groups in ("ababab", "aabbab"):
+        index = np.empty(6)
+        arms = {label: [arm for arm in range(6) if groups[arm] == label] for label in "ab"}
+        index[arms["a"]] = [0.1, 0.2, 0.3]
+        index[arms["b"]] = [0.3, 0.2, 0.1]
+        for first in "ab":
+            order = sorted(range(6), key=lambda arm: groups[arm] != first)
+            assert ask(index, list(groups), 1, order=order).arms.tolist() == arms[first]
+
+
+def test_an_empty_round():
+    assert ask([], [], 3).arms.tolist() == []
+
+
+def test_a_transformed_sum():
+    selection = ask([1, 2], list("ab"), 1, reward=TransformedSum(np.exp, weights=[4.0, 1.0]))
+    assert selection.arms.tolist() == [0]
+    assert selection.value == pytest.approx(np.exp(4))
+    assert selection.exact
+
+
+def test_an_opaque_promise_on_a_large_group_needs_no_list_here():
+    selection = ask(np.ones(20), ["a"] * 20, 1, np.ones(20), constraint=Custom(np.sum, monotone="increasing") >= 20)
+    assert len(selection.arms) == 20
+
+
+def test_other_rounds_are_refused():
+    round = Round(t=1, contexts=np.zeros((1, 1)), feasible=AtMost(1))
+    with pytest.raises(UnsolvableRound, match=r"takes WholeGroups\(n\), not AtMost"):
+        BestWholeGroups()(np.ones(1), round, GoodSubgroups(round, None))
+    with pytest.raises(UnsolvableRound, match="Custom has none: use Exhaustive"):
+        ask([1], ["a"], 1, reward=Custom(np.sum, monotone="increasing"))

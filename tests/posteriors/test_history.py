@@ -1,0 +1,78 @@
+import numpy as np
+
+from superarm.posteriors.history import History, collapse, distinct_rows, fingerprint, joined
+
+
+def remembered(x, y, sizes):
+    history, start = History(), 0
+    for size in sizes:
+        part = slice(start, start + size)
+        came = (~np.isnan(y[part])).astype(float)
+        batch = collapse(x[part], came, np.nan_to_num(y[part]), np.zeros_like(y[part]))
+        known = history.known(batch.contexts, batch.keys)
+        history, start = history.remember(batch, size, known), start + size
+    return history
+
+
+def test_counts_means_and_scatters_are_those_of_the_raw_outcomes():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 6, (500, 2)).astype(float)
+    y = 1e6 + rng.standard_normal((500, 2))
+    y[rng.random((500, 2)) < 0.2] = np.nan
+    total = joined(remembered(x, y, (1, 99, 3, 200, 7, 190)).runs)
+    assert len(total) == len(np.unique(x, axis=0))
+    for context, count, mean, scatter in zip(total.contexts, total.counts, total.means, total.scatters, strict=True):
+        raw = y[(x == context).all(axis=1)]
+        np.testing.assert_array_equal(count, (~np.isnan(raw)).sum(axis=0))
+        np.testing.assert_allclose(mean, np.nanmean(raw, axis=0), rtol=1e-14)
+        np.testing.assert_allclose(scatter, np.nansum((raw - np.nanmean(raw, axis=0)) ** 2, axis=0), rtol=1e-6)
+
+
+def test_known_says_which_outcome_was_seen_where():
+    x = np.array([[1.0], [2.0]])
+    y = np.array([[1.0, np.nan], [np.nan, 2.0]])
+    history = remembered(x, y, (2,))
+    asked = np.array([[2.0], [1.0], [3.0]])
+    np.testing.assert_array_equal(
+        history.known(asked, fingerprint(asked)), [[False, True], [True, False], [False, False]]
+    )
+    assert History().known(asked, fingerprint(asked)).sum() == 0
+    # A fingerprint alone proves nothing.
+    assert not history.known(np.array([[3.0]]), fingerprint(np.array([[1.0]]))).any()
+
+
+def test_runs_are_few_and_shared():
+    rng = np.random.default_rng(1)
+    x, y = rng.random((3000, 1)), np.zeros((3000, 2))
+    history = remembered(x, y, (10,) * 300)
+    assert history.distinct == history.observations == 3000
+    assert sum(len(run) for run in history.runs) == 3000
+    assert len(history.runs) <= 10
+    more = history.remember(collapse(x[:1] + 1, y[:1] + 1, y[:1], y[:1]), 1, np.zeros((1, 2), dtype=bool))
+    assert more.runs[0] is history.runs[0]
+
+
+def test_repeats_keep_the_history_short():
+    x = np.linspace(0, 1, 100)[:, None]
+    history = remembered(np.tile(x, (50, 1)), np.zeros((5000, 2)), (100,) * 50)
+    assert history.distinct == 100
+    assert sum(len(run) for run in history.runs) <= 200
+
+
+def test_fingerprints_depend_on_bytes_and_seed_only():
+    x = np.random.default_rng(2).random((1000, 3))
+    np.testing.assert_array_equal(fingerprint(x)[::-1], fingerprint(x[::-1]))
+    assert len(np.unique(fingerprint(x))) == 1000
+    assert (fingerprint(x, 1) != fingerprint(x, 2)).all()
+    assert (fingerprint(x, -1) != fingerprint(x)).all()
+    ones = np.unpackbits(fingerprint(x).view(np.uint8)).mean()
+    assert abs(ones - 0.5) < 0.01
+
+
+def test_distinct_rows():
+    x = np.random.default_rng(3).integers(0, 3, (50, 2)).astype(float)
+    first, inverse = distinct_rows(x)
+    np.testing.assert_array_equal(x[first], np.unique(x, axis=0))
+    np.testing.assert_array_equal(x[first][inverse], x)
+    first, inverse = distinct_rows(x[:0])
+    assert len(first) == len(inverse) == 0

@@ -1,0 +1,62 @@
+"""Examples and the code in the documents are executed, so they stay true."""
+
+import doctest
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
+EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def code_blocks(document):
+    text = document.read_text(encoding="utf-8")
+    for match in re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        yield text[: match.start()].count("\n") + 1, match.group(1)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_code_in_documents(document, capsys):
+    names = {}
+    for line, code in code_blocks(document):
+        if ">>>" not in code:
+            exec(compile(code, f"{document.name}:{line}", "exec"), names)
+            continue
+        test = doctest.DocTestParser().get_doctest(code, names, f"{document.name}:{line}", str(document), line)
+        said = []
+        results = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append, clear_globs=False)
+        names.update(test.globs)
+        assert results.failed == 0, "".join(said)
+
+
+def test_there_is_code_to_run():
+    assert sum(1 for document in DOCUMENTS for _ in code_blocks(document)) >= 8
+    assert len(EXAMPLES) >= 3
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_examples(example, capsys):
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_and_paths_in_documents_exist(document):
+    text = document.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        if not target.startswith("http"):
+            assert (document.parent / target).exists(), target
+    for named in re.findall(r"`((?:src|docs|tests|examples|benchmarks)/[\w/.]+)`", text):
+        assert (ROOT / named).exists(), named
+
+
+def test_paths_of_paper_to_code_exist():
+    text = (ROOT / "docs" / "paper_to_code.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", text)
+    assert len(paths) > 10
+    for path in paths:
+        assert (ROOT / "src" / "superarm" / path).exists(), path

@@ -1,0 +1,187 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from superarm.errors import InvalidArgument
+from superarm.groups import Groups, label_array
+
+
+def refused(call, argument, *fragments):
+    with pytest.raises(InvalidArgument) as caught:
+        call()
+    assert caught.value.argument == argument
+    message = str(caught.value)
+    assert "expected" in message
+    assert "got" in message
+    for fragment in fragments:
+        assert fragment in message
+
+
+# Labels -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "distinct"),
+    [
+        ([3, 1, 3, -2], (-2, 1, 3)),
+        (["b", "a", "b"], ("a", "b")),
+        ([True, False, True], (False, True)),
+        ([2.5, -1.0, 2.5], (-1.0, 2.5)),
+        ([("x", 2), ("x", 1), ("a", 9)], (("a", 9), ("x", 1), ("x", 2))),
+        ([(1,), (1, 2), (1,)], ((1,), (1, 2))),
+        ([b"b", b"a"], (b"a", b"b")),
+        ([None, None], (None,)),
+        (np.array([2, 0, 2]), (0, 2)),
+        (np.array(["u", "t"]), ("t", "u")),
+        (np.array([0.5, 0.25]), (0.25, 0.5)),
+        (np.array(["b", "a"], dtype=object), ("a", "b")),
+        (pd.Series(["b", "a", "b"]), ("a", "b")),
+        (pd.Series([5, 4]), (4, 5)),
+        (pd.Series(["b", "a", "b"], dtype="category"), ("a", "b")),
+        (pd.Index([7, 6]), (6, 7)),
+        (pl.Series(["b", "a", "b"]), ("a", "b")),
+        (pl.Series([5, 4]), (4, 5)),
+        (pl.Series(["b", "a"], dtype=pl.Categorical), ("a", "b")),
+        ((label for label in ["y", "x"]), ("x", "y")),
+        ([], ()),
+    ],
+)
+def test_labels_of_any_hashable_kind_are_sorted(labels, distinct):
+    groups = Groups.of(labels)
+    assert groups.labels == distinct
+    assert [type(label) for label in groups.labels] == [type(label) for label in distinct]
+
+
+def test_labels_of_mixed_types_get_an_order_that_does_not_depend_on_who_came_first():
+    labels = [1, "1", ("1",), None, 2.5, "a"]
+    assert Groups.of(labels).labels == Groups.of(labels[::-1]).labels
+    assert len(Groups.of(labels)) == 6
+
+
+def test_the_number_one_and_its_name_are_two_groups():
+    groups = Groups.of([1, "1", 1])
+    assert len(groups) == 2
+    assert groups.codes[0] == groups.codes[2] != groups.codes[1]
+
+
+def test_large_whole_numbers_stay_apart():
+    labels = [2**63 + 1, 2**63, 5]
+    assert Groups.of(labels).labels == (5, 2**63, 2**63 + 1)
+
+
+def test_sets_as_labels_get_an_order_that_does_not_depend_on_who_came_first():
+    labels = [frozenset({1}), frozenset({2}), frozenset({1, 2})]
+    assert Groups.of(labels).labels == Groups.of(labels[::-1]).labels
+
+
+@given(st.lists(st.one_of(st.integers(-3, 3), st.sampled_from("abc"), st.tuples(st.integers(0, 2))), max_size=20))
+def test_groups_partition_the_arms(labels):
+    groups = Groups.of(labels)
+    assert len(groups) == len(set(labels))
+    assert sorted(np.concatenate([np.empty(0, int), *map(groups.members, range(len(groups)))])) == [*range(len(labels))]
+    for position, label in enumerate(groups.labels):
+        assert groups.members(position).tolist() == [arm for arm, other in enumerate(labels) if other == label]
+        assert groups.position(label) == position
+    assert groups.sizes.sum() == len(labels)
+    assert [groups.labels[code] for code in groups.codes] == labels
+
+
+def test_arrays_are_read_only_and_the_callers_labels_are_not_kept():
+    mine = np.array([1, 0])
+    array = label_array(mine, "groups")
+    mine[0] = 7
+    assert array.tolist() == [1, 0]
+    groups = Groups.of([1, 0])
+    for each in (array, groups.codes, groups.order, groups.starts):
+        assert not each.flags.writeable
+
+
+@pytest.mark.parametrize("labels", ["north", 3, None])
+def test_labels_must_be_one_per_arm(labels):
+    refused(lambda: Groups.of(labels), "groups", "one label per arm", repr(labels))
+
+
+def test_labels_must_be_flat():
+    refused(lambda: Groups.of(np.zeros((2, 2), dtype=int), "items"), "items", "shape (M,)", "shape (2, 2)")
+
+
+def test_labels_must_be_hashable():
+    refused(lambda: Groups.of([[1], [2]]), "groups", "hashable", "list")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [1.0, float("nan")],
+        np.array([1.0, np.nan]),
+        pd.Series(["a", None]),
+        pd.Series([1, None], dtype="Int64"),
+        pl.Series([1, None]),
+    ],
+)
+def test_a_missing_label_is_refused(labels):
+    refused(lambda: Groups.of(labels), "groups", "NaN")
+
+
+def test_an_unknown_label_is_refused_with_the_known_ones():
+    groups = Groups.of(list("abcdefg"))
+    refused(lambda: groups.position("z"), "label", "'a', 'b', 'c', 'd', 'e', ... (7 in all)", "'z'")
+
+
+# Quantities per group ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"b": 2, "a": 1},
+        [1, 2],
+        (1.0, 2.0),
+        np.array([1, 2]),
+        pd.Series([1.0, 2.0]),
+        pl.Series([1, 2]),
+    ],
+)
+def test_values_per_group_follow_the_sorted_labels(values):
+    spread = Groups.of(["b", "a", "b"]).spread(values, "threshold")
+    assert spread.tolist() == [1.0, 2.0]
+    assert spread.dtype == np.float64
+
+
+@pytest.mark.parametrize("scalar", [0.5, np.float64(0.5), np.array(0.5)])
+def test_a_scalar_serves_every_group(scalar):
+    assert Groups.of([0, 1, 2]).spread(scalar, "threshold").tolist() == [0.5, 0.5, 0.5]
+
+
+def test_spreading_copies():
+    mine = np.array([1.0, 2.0])
+    spread = Groups.of([0, 1]).spread(mine, "threshold")
+    spread[0] = 9.0
+    assert mine[0] == 1.0
+
+
+def test_no_groups_take_no_values():
+    groups = Groups.of([])
+    assert groups.spread(0.5, "threshold").tolist() == []
+    assert groups.spread([], "threshold").tolist() == []
+    assert groups.spread({}, "threshold").tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("values", "fragments"),
+    [
+        ({"a": 1, "b": 2, "z": 3}, ("labels of groups in this round", "unknown 'z'")),
+        ({"a": 1}, ("a value for every group", "none for 'b'")),
+        ([1, 2, 3], ("2 values (one per group, in the order of the labels)", "shape (3,)")),
+        ([[1, 2]], ("one per group", "shape (1, 2)")),
+        ([1.0, float("nan")], ("numbers", "NaN")),
+        ({"a": 1.0, "b": float("nan")}, ("numbers", "NaN")),
+        ("much", ("numbers", "'much'")),
+        ([object(), 1], ("numbers", "object")),
+    ],
+)
+def test_wrong_values_per_group_are_refused(values, fragments):
+    refused(lambda: Groups.of(["a", "b"]).spread(values, "threshold"), "threshold", *fragments)

@@ -1,0 +1,313 @@
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from superarm.errors import InvalidArgument
+from superarm.feasible import AtMost, Exactly, WholeGroups
+from superarm.rewards.count import Count
+from superarm.rewards.dixit_stiglitz import DixitStiglitz
+from superarm.rewards.extremes import Max, Min
+from superarm.rewards.group_reward import Constraint, Sense
+from superarm.rewards.mean import Mean
+from superarm.rewards.sum import Sum
+from superarm.rewards.transformed_sum import TransformedSum
+from superarm.round import Outcomes, Round
+
+
+def a_round(**changes):
+    arguments = {"t": 1, "contexts": np.zeros((4, 2)), "groups": list("abba"), "feasible": AtMost(2)}
+    return Round(**arguments | changes)
+
+
+def refused(changes, argument, *fragments):
+    with pytest.raises(InvalidArgument) as caught:
+        a_round(**changes)
+    assert caught.value.argument == argument
+    message = str(caught.value)
+    assert message.startswith(f"{argument}: expected ")
+    for fragment in fragments:
+        assert fragment in message
+
+
+# Arms and contexts ------------------------------------------------------------------------------------------------
+
+
+def test_a_round_holds_its_own_read_only_copy_of_what_it_is_told():
+    contexts, labels = np.ones((2, 1)), np.array([1, 0])
+    round = a_round(contexts=contexts, groups=labels)
+    contexts[0, 0] = labels[0] = 9
+    assert round.contexts.tolist() == [[1.0], [1.0]]
+    assert round.groups.tolist() == [1, 0]
+    for array in (round.contexts, round.groups):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 3
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        round.t = 2
+
+
+def test_caps_changed_by_the_caller_do_not_change_the_round():
+    caps = np.array([2, 2])
+    round = a_round(feasible=AtMost(per_group=caps))
+    caps[:] = 0
+    assert round.feasible.caps(round.grouping).tolist() == [2, 2]
+
+
+def test_thresholds_changed_by_the_caller_do_not_change_the_round():
+    thresholds = np.array([0.1, 0.2])
+    round = a_round(constraint=Sum() <= thresholds)
+    thresholds[:] = 9
+    assert round.promises[0].thresholds.tolist() == [0.1, 0.2]
+
+
+def test_without_groups_all_arms_form_one():
+    round = a_round(groups=None)
+    assert round.labels == (0,)
+    assert len(round) == 4
+
+
+def test_an_empty_round_is_legal():
+    round = a_round(contexts=np.zeros((0, 3)), groups=[], constraint=Sum() <= 0.5)
+    assert (len(round), round.labels) == (0, ())
+    assert len(a_round(contexts=np.zeros((0, 3)), groups=None)) == 0
+
+
+def test_fields_are_given_by_name():
+    with pytest.raises(TypeError):
+        Round(1, np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("t", [0, -1, 1.5, "1", True, None])
+def test_rounds_count_from_one(t):
+    refused({"t": t}, "t", "a whole number >= 1", repr(t))
+
+
+def test_numpy_round_numbers_become_plain():
+    assert type(a_round(t=np.int64(3)).t) is int
+
+
+@pytest.mark.parametrize(
+    ("contexts", "fragments"),
+    [
+        (np.array([[0.0, 1.0], [0.0, np.nan]]), ("finite numbers", "row 1")),
+        (np.array([[np.inf, 1.0], [0.0, 0.0]]), ("finite numbers", "row 0")),
+        (np.zeros(4), ("shape (M, D)", "shape (4,)", "contexts[:, None]")),
+        (np.zeros((4, 2, 1)), ("shape (M, D)", "shape (4, 2, 1)")),
+        ([["a", "b"]], ("numbers of shape (M, D)",)),
+        ([[1.0], [1.0, 2.0]], ("numbers of shape (M, D)", "list")),
+        (3.0, ("shape (M, D)", "shape ()")),
+    ],
+)
+def test_wrong_contexts_are_refused(contexts, fragments):
+    refused({"contexts": contexts, "groups": None}, "contexts", *fragments)
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_labels_are_one_per_arm(count):
+    refused({"groups": ["a"] * count}, "groups", "one label per arm (4)", f"{count} labels")
+
+
+@pytest.mark.parametrize("feasible", [3, None, "all", AtMost])
+def test_wrong_feasible_sets_are_refused(feasible):
+    refused({"feasible": feasible}, "feasible", "AtMost, Exactly or WholeGroups", repr(feasible))
+
+
+def test_caps_are_checked_against_the_groups_at_once():
+    refused({"feasible": AtMost(per_group={"a": 1})}, "per_group", "none for 'b'")
+    refused({"feasible": Exactly(1, per_group=[1, 2, 3])}, "per_group", "2 values", "shape (3,)")
+
+
+@pytest.mark.parametrize("feasible", [Exactly(40), AtMost(40), WholeGroups(9)])
+def test_asking_for_more_than_there_is_is_no_error(feasible):
+    assert len(a_round(feasible=feasible)) == 4
+
+
+@pytest.mark.parametrize("reward", [None, 3, "sum", np.sum])
+def test_wrong_rewards_are_refused(reward):
+    refused({"reward": reward}, "reward", "a super-arm reward", repr(reward))
+
+
+def test_a_class_in_place_of_a_reward_is_refused():
+    refused({"reward": Sum}, "reward", "Sum")
+
+
+def test_entries_per_arm_must_fit_the_round():
+    refused({"constraint": DixitStiglitz(items=[1, 2]) >= 1}, "items", "one item per arm (4)", "2 items")
+    refused({"constraint": {"a": DixitStiglitz(items=[1, 2]) >= 1}}, "items", "one item per arm (4)", "2 items")
+    refused({"reward": TransformedSum(np.exp, weights=np.ones(3))}, "weights", "one per arm (4)", "3 weights")
+
+
+# Promises ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "thresholds",
+    [{"b": 0.2, "a": 0.1}, np.array([0.1, 0.2]), [0.1, 0.2], pd.Series([0.1, 0.2]), pl.Series([0.1, 0.2])],
+)
+def test_one_promise_with_a_threshold_for_every_group(thresholds):
+    (promise,) = a_round(constraint=Mean() >= thresholds).promises
+    assert promise.groups.tolist() == [0, 1]
+    assert promise.thresholds.tolist() == [0.1, 0.2]
+    assert (promise.sense, promise.optimism) == (Sense.AT_LEAST, 1)
+
+
+def test_a_mapping_of_promises_leaves_other_groups_free():
+    round = a_round(groups=["d", "a", "c", "b"], constraint={"c": Sum() <= 0.3, "a": Sum() <= 0.1, "d": Min() >= 0.4})
+    below, least = round.promises
+    assert (below.groups.tolist(), below.thresholds.tolist()) == ([0, 2], [0.1, 0.3])
+    assert (below.sense, below.optimism) == (Sense.AT_MOST, -1)
+    assert (least.groups.tolist(), least.thresholds.tolist()) == ([3], [0.4])
+
+
+def test_senses_and_rewards_are_kept_apart():
+    round = a_round(groups=list("abcd"), constraint={"a": Max() <= 1, "b": Max() >= 1, "c": Count() >= 1})
+    assert len(round.promises) == 3
+
+
+def test_a_reward_without_a_hash_can_be_promised_to_single_groups():
+    @dataclass
+    class Total:
+        monotone = "increasing"
+
+        def value(self, outcomes, arms):
+            return float(np.sum(outcomes))
+
+    constraint = Constraint(reward=Total(), sense=">=", threshold=1)
+    assert len(a_round(constraint={"a": constraint}).promises) == 1
+
+
+@pytest.mark.parametrize("constraint", [None, {}])
+def test_no_promise(constraint):
+    assert a_round(constraint=constraint).promises == ()
+
+
+@pytest.mark.parametrize("constraint", [0.5, "Sum() <= 1", Sum(), [Sum() <= 1]])
+def test_wrong_constraints_are_refused(constraint):
+    refused({"constraint": constraint}, "constraint", "a Constraint such as Sum() <= 0.8", repr(constraint))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "argument", "fragments"),
+    [
+        ({"a": 0.5}, "constraint", ("a Constraint for group 'a'", "0.5")),
+        ({"a": Sum() <= [1, 2]}, "threshold", ("one number for group 'a'", "[1, 2]")),
+        ({"a": Sum() <= {"a": 1}}, "threshold", ("one number for group 'a'", "{'a': 1}")),
+        ({"a": Sum() <= np.inf}, "threshold", ("finite", "inf")),
+        (Sum() <= np.inf, "threshold", ("finite", "inf")),
+        (Sum() <= np.nan, "threshold", ("numbers", "NaN")),
+        (Sum() <= {"a": 1}, "threshold", ("a value for every group", "none for 'b'")),
+        (Sum() <= {"a": 1, "b": 1, "c": 1}, "threshold", ("unknown 'c'",)),
+        (Sum() <= [1, 2, 3], "threshold", ("2 values", "shape (3,)")),
+        (Sum() <= "much", "threshold", ("numbers", "'much'")),
+    ],
+)
+def test_wrong_thresholds_are_refused(constraint, argument, fragments):
+    refused({"constraint": constraint}, argument, *fragments)
+
+
+def test_a_promise_to_an_unknown_group_names_the_constraint():
+    refused({"constraint": {"z": Sum() <= 1}}, "constraint", "'a', 'b'", "'z'")
+
+
+# Frames -----------------------------------------------------------------------------------------------------------
+
+COLUMNS = {"x": [0.1, 0.2, 0.3], "n": [1, 2, 3], "client": ["v", "u", "v"]}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame(COLUMNS), pl.DataFrame(COLUMNS)], ids=["pandas", "polars"])
+def test_a_round_from_a_frame(frame):
+    round = Round.from_frame(
+        frame, contexts=["x", "n"], group="client", t=2, feasible=AtMost(1), constraint=Sum() <= {"u": 1, "v": 2}
+    )
+    assert round.contexts.tolist() == [[0.1, 1.0], [0.2, 2.0], [0.3, 3.0]]
+    assert round.labels == ("u", "v")
+    assert round.grouping.codes.tolist() == [1, 0, 1]
+    assert round.t == 2
+    assert Round.from_frame(frame, contexts=["x"], t=1, feasible=AtMost(1)).labels == (0,)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame(COLUMNS), pl.DataFrame(COLUMNS)], ids=["pandas", "polars"])
+def test_wrong_columns_are_refused(frame):
+    with pytest.raises(InvalidArgument, match=r"frame: expected the columns \['x', 'site'\], got none called"):
+        Round.from_frame(frame, contexts=["x"], group="site", t=1, feasible=AtMost(1))
+    with pytest.raises(InvalidArgument, match="contexts: expected a list of column names, got"):
+        Round.from_frame(frame, contexts=[], t=1, feasible=AtMost(1))
+    with pytest.raises(InvalidArgument, match="contexts: expected numbers"):
+        Round.from_frame(frame, contexts=["client"], t=1, feasible=AtMost(1))
+
+
+def test_a_missing_number_in_a_frame_is_refused():
+    frame = pl.DataFrame({"x": [0.1, None]})
+    with pytest.raises(InvalidArgument, match="contexts: expected finite numbers"):
+        Round.from_frame(frame, contexts=["x"], t=1, feasible=AtMost(1))
+
+
+# Arms and outcomes ------------------------------------------------------------------------------------------------
+
+
+def test_arms_in_any_integer_form():
+    round = a_round()
+    for arms in ([2, 0], (2, 0), np.array([2, 0], dtype=np.uint8), pd.Series([2, 0])):
+        assert round.check_arms(arms).tolist() == [2, 0]
+    assert round.check_arms([]).tolist() == []
+    assert round.check_arms(np.array([])).dtype == np.intp
+
+
+@pytest.mark.parametrize(
+    ("arms", "fragments"),
+    [
+        ([0, 4], ("arm numbers from 0 to 3", "got 4")),
+        ([-1], ("arm numbers from 0 to 3", "got -1")),
+        ([1, 2, 1], ("every arm at most once", "arm 1 more than once")),
+        ([1.0], ("integers of shape (k,)", "float64")),
+        ([True, False], ("integers of shape (k,)", "bool")),
+        ([[1]], ("integers of shape (k,)", "shape (1, 1)")),
+        (2, ("integers of shape (k,)", "shape ()")),
+        ("ab", ("integers of shape (k,)",)),
+    ],
+)
+def test_wrong_arms_are_refused(arms, fragments):
+    with pytest.raises(InvalidArgument) as caught:
+        a_round().check_arms(arms)
+    assert str(caught.value).startswith("arms: expected ")
+    for fragment in fragments:
+        assert fragment in str(caught.value)
+
+
+def test_outcomes_belong_to_the_picked_arms():
+    outcomes = Outcomes.of(a_round(), [2, 0], [[1, 2], [np.nan, 4]])
+    assert outcomes.arms.tolist() == [2, 0]
+    np.testing.assert_array_equal(outcomes.values, [[1, 2], [np.nan, 4]])
+    for nothing in ([], np.empty((0, 2)), np.empty(0)):
+        assert Outcomes.of(a_round(), [], nothing).values.shape == (0, 2)
+
+
+def test_outcomes_do_not_follow_the_callers_array():
+    mine = np.ones((1, 2))
+    outcomes = Outcomes.of(a_round(), [1], mine)
+    mine[:] = 5
+    assert outcomes.values.tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("arms", "outcomes", "argument", "fragments"),
+    [
+        ([0, 1], [[1, 2]], "outcomes", ("shape (2, 2), one row per picked arm", "shape (1, 2)")),
+        ([0], [1, 2], "outcomes", ("shape (1, 2)", "shape (2,)")),
+        ([0], [[1, 2, 3]], "outcomes", ("shape (1, 2)", "shape (1, 3)")),
+        ([], [[1, 2]], "outcomes", ("shape (0, 2)", "shape (1, 2)")),
+        ([0], [["a", "b"]], "outcomes", ("numbers",)),
+        ([0], [[np.inf, 1]], "outcomes", ("NaN where an outcome never came", "infinite")),
+        ([9], [[1, 1]], "arms", ("from 0 to 3", "9")),
+        ([1, 1], [[1, 1], [1, 1]], "arms", ("at most once",)),
+    ],
+)
+def test_wrong_outcomes_are_refused(arms, outcomes, argument, fragments):
+    with pytest.raises(InvalidArgument) as caught:
+        Outcomes.of(a_round(), arms, outcomes)
+    assert caught.value.argument == argument
+    for fragment in fragments:
+        assert fragment in str(caught.value)

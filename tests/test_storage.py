@@ -1,0 +1,324 @@
+import enum
+import json
+import math
+import os
+import stat
+import zipfile
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from superarm.errors import NotStorable, UnreadableFile
+from superarm.oracles.decomposition.decomposition import Decomposition
+from superarm.oracles.exhaustive import Exhaustive
+from superarm.oracles.whole_groups import BestWholeGroups
+from superarm.rewards.sum import Sum
+from superarm.storage import FORMAT, VERSION, read, storable, write
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Shelf:
+    value: Any
+    other: Any = None
+    derived: int = field(init=False, default=7)
+
+    @cached_property
+    def expensive(self) -> int:
+        return 42
+
+
+@storable
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = "b"
+
+
+class Pair(NamedTuple):
+    first: int
+    second: int
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return (
+            isinstance(other, np.ndarray)
+            and one.dtype == other.dtype
+            and one.shape == other.shape
+            and one.tobytes() == other.tobytes()
+            and one.flags.writeable == other.flags.writeable
+        )
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, Shelf):
+        return same(one.value, other.value) and same(one.other, other.other)
+    if isinstance(one, float):
+        return np.float64(one).tobytes() == np.float64(other).tobytes()
+    return one == other
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "saved.superarm"
+
+
+def round_trip(value, path):
+    write(value, path)
+    return read(path)
+
+
+READ_ONLY = np.arange(3.0)
+READ_ONLY.setflags(write=False)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, True, 0, -(10**30), 0.1, -0.0, 5e-324, math.inf, -math.inf, math.nan, "", "ü\n\0\ud800",
+        (), (1, (2.5, None), "x"), Colour.RED, Colour.BLUE,
+        np.arange(6).reshape(2, 3), np.array([np.nan, -0.0]), np.zeros((0, 4)), np.array(["a", "bb"]),
+        np.array([True]), np.arange(4, dtype=">i2"), np.array([1 + 2j]), np.array([(1, 2.0)], dtype="i4,f8"),
+        READ_ONLY, Shelf((np.ones(2), Shelf(3))), Sum(), Decomposition(label_limit=9), Exhaustive(), BestWholeGroups(),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_is_saved_comes_back_bit_for_bit(value, path):
+    assert same(value, round_trip(value, path))
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(Colour)
+ARRAYS = hnp.arrays(
+    st.sampled_from([np.float64, np.int32, np.bool_]), hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=3)
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.recursive(PLAIN | ARRAYS, lambda inner: st.lists(inner, max_size=3).map(tuple) | st.builds(Shelf, inner)))
+def test_any_nesting_of_plain_values_comes_back(tmp_path_factory, value):
+    assert same(value, round_trip(value, tmp_path_factory.getbasetemp() / "nested"))
+
+
+def test_an_array_without_dimensions_keeps_its_shape(path):
+    assert round_trip(np.array(1.5), path).shape == ()
+
+
+def test_arrays_keep_their_memory_order(path):
+    # Sums and products differ in the last bit between orders, and a loaded value must go on like the saved one.
+    loaded = round_trip(np.asfortranarray(np.arange(6.0).reshape(2, 3)), path)
+    assert loaded.flags.f_contiguous
+    assert not loaded.flags.c_contiguous
+
+
+def test_numpy_scalars_come_back_as_plain_numbers(path):
+    loaded = round_trip((np.float64(0.1), np.int32(3), np.bool_(True)), path)
+    assert same(loaded, (0.1, 3, True))
+
+
+def test_fields_that_were_not_arguments_come_back_and_cached_ones_are_computed_anew(path):
+    shelf = Shelf(1)
+    object.__setattr__(shelf, "derived", 99)
+    assert shelf.expensive == 42
+    loaded = round_trip(shelf, path)
+    assert loaded.derived == 99
+    assert "expensive" not in vars(loaded)
+    assert loaded.expensive == 42
+
+
+def test_paths_may_be_text(tmp_path):
+    write(3, str(tmp_path / "x"))
+    assert read(str(tmp_path / "x")) == 3
+
+
+def test_a_saved_file_is_as_readable_as_any_other_new_file(path, tmp_path):
+    (tmp_path / "ordinary").touch()
+    write(1, path)
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((tmp_path / "ordinary").stat().st_mode)
+
+
+# What cannot be saved ---------------------------------------------------------------------------------------------
+
+
+class Stranger:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "fragment"),
+    [
+        (lambda x: x, "a builtins.function cannot be saved without pickle"),
+        (Shelf((1, lambda x: x)), "value.value[1]: a builtins.function"),
+        (Shelf(1, other=Stranger()), "value.other: a"),
+        (np.array([object()]), "value: an array of Python objects"),
+        (Shelf(np.array(["a", None], dtype=object)), "value.value: an array of Python objects"),
+        ([1, 2], "builtins.list"),
+        ({"a": 1}, "builtins.dict"),
+        ({1}, "builtins.set"),
+        (b"bytes", "builtins.bytes"),
+        (1j, "builtins.complex"),
+        (Stranger, "builtins.type"),
+    ],
+)
+def test_what_is_not_plain_data_is_refused_and_nothing_is_written(value, fragment, path):
+    with pytest.raises(NotStorable) as caught:
+        write(value, path)
+    assert fragment in str(caught.value)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_named_tuple_is_not_silently_made_plain(path):
+    try:
+        loaded = round_trip(Pair(1, 2), path)
+    except NotStorable:
+        return
+    assert type(loaded) is Pair
+
+
+def test_a_class_of_the_same_name_is_not_taken_for_the_registered_one(path):
+    @dataclass
+    class Sum:
+        pass
+
+    with pytest.raises(NotStorable, match="Sum"):
+        write(Sum(), path)
+
+
+@pytest.mark.parametrize("failure", ["encode", "array", "json", "replace"])
+def test_a_failed_save_leaves_the_old_file_and_no_other(failure, path, monkeypatch):
+    write("old", path)
+    before = path.read_bytes()
+
+    def fail(*_, **__):
+        raise OSError("no space left on device")
+
+    value: Any = (np.ones(3), "new")
+    if failure == "encode":
+        value = (np.ones(3), lambda x: x)
+    elif failure == "array":
+        monkeypatch.setattr(np.lib.format, "write_array", fail)
+    elif failure == "json":
+        monkeypatch.setattr(json, "dumps", fail)
+    else:
+        monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises((NotStorable, OSError)):
+        write(value, path)
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+    assert read(path) == "old"
+
+
+def test_saving_replaces_the_file_that_was_there(path):
+    write(1, path)
+    write(2, path)
+    assert read(path) == 2
+    assert list(path.parent.iterdir()) == [path]
+
+
+# What cannot be read ----------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_not_there_is_simply_not_found(path):
+    with pytest.raises(FileNotFoundError):
+        read(path)
+
+
+@pytest.fixture
+def original():
+    return Shelf((np.arange(5.0), READ_ONLY, "text", 0.1, Colour.RED), other=math.inf)
+
+
+def test_a_truncated_file_is_refused_at_every_length(original, path):
+    write(original, path)
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(UnreadableFile, match="damaged, truncated, or not a superarm file"):
+            read(path)
+
+
+@pytest.mark.parametrize("flip", [0x01, 0xFF])
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_flipped_byte_is_refused_or_harmless(flip, original, path):
+    write(original, path)
+    whole = path.read_bytes()
+    wrong = []
+    for position in range(len(whole)):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ flip]) + whole[position + 1 :])
+        try:
+            if not same(read(path), original):
+                wrong.append((position, "another value"))
+        except UnreadableFile:
+            pass
+        except Exception as error:
+            wrong.append((position, repr(error)))
+    assert wrong == []
+
+
+def archive(path, document=None, **files):
+    with zipfile.ZipFile(path, "w") as file:
+        if document is not None:
+            file.writestr("document.json", document if isinstance(document, str) else json.dumps(document))
+        for name, content in files.items():
+            file.writestr(name, content)
+
+
+def document(value, **changes):
+    return {"format": FORMAT, "version": VERSION, "value": value} | changes
+
+
+@pytest.mark.parametrize(
+    ("content", "fragment"),
+    [
+        (None, "document.json"),
+        ("not json", "Expecting value"),
+        pytest.param("[" * 100_000, "damaged", id="deep"),
+        ([1, 2], "damaged"),
+        (3, "damaged"),
+        ({}, "format"),
+        (document(1, format="other"), "not a superarm file (format 'other')"),
+        (document(1, version=2), "written in version 2 of the file format; this superarm reads version 1"),
+        (document({"class": "Nobody", "fields": {}}), "unknown class 'Nobody'"),
+        (document({"class": "Shelf", "fields": {"value": 1}}), "Shelf has the fields ['derived', 'other', 'value']"),
+        (document({"class": "Shelf", "fields": 3}), "damaged"),
+        (document({"class": "Colour", "fields": {}}), "damaged"),
+        (document({"enum": "Colour", "member": "GREEN"}), "GREEN"),
+        (document({"enum": "Shelf", "member": "RED"}), "damaged"),
+        (document({"float": "much"}), "much"),
+        (document({"tuple": 3}), "damaged"),
+        (document({"array": 0, "writeable": True}), "0.npy"),
+        (document({"unheard": 1}), "damaged"),
+    ],
+)
+def test_a_foreign_file_is_refused_with_the_reason(content, fragment, path):
+    archive(path, content)
+    with pytest.raises(UnreadableFile) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
+    assert fragment in str(caught.value)
+
+
+def test_a_pickled_array_is_never_unpickled(path, tmp_path):
+    np.save(tmp_path / "objects.npy", np.array([Stranger], dtype=object), allow_pickle=True)
+    archive(path, document({"array": 0, "writeable": True}), **{"0.npy": (tmp_path / "objects.npy").read_bytes()})
+    with pytest.raises(UnreadableFile, match="allow_pickle"):
+        read(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04", b"\x80\x04K\x01."])
+def test_other_kinds_of_files_are_refused(content, path):
+    path.write_bytes(content)
+    with pytest.raises(UnreadableFile, match="not a superarm file"):
+        read(path)
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(UnreadableFile):
+        read(tmp_path)
