@@ -141,7 +141,7 @@ def test_an_unknown_label_is_refused_with_the_known_ones():
         [1, 2],
         (1.0, 2.0),
         np.array([1, 2]),
-        pd.Series([1.0, 2.0]),
+        pd.Series({"b": 2.0, "a": 1.0}),  # by its index
         pl.Series([1, 2]),
     ],
 )

@@ -145,7 +145,7 @@ def test_entries_per_arm_must_fit_the_round():
 
 @pytest.mark.parametrize(
     "thresholds",
-    [{"b": 0.2, "a": 0.1}, np.array([0.1, 0.2]), [0.1, 0.2], pd.Series([0.1, 0.2]), pl.Series([0.1, 0.2])],
+    [{"b": 0.2, "a": 0.1}, np.array([0.1, 0.2]), [0.1, 0.2], pd.Series({"b": 0.2, "a": 0.1}), pl.Series([0.1, 0.2])],
 )
 def test_one_promise_with_a_threshold_for_every_group(thresholds):
     (promise,) = a_round(constraint=Mean() >= thresholds).promises

@@ -30,11 +30,12 @@ from superarm.posteriors.kernels import Linear, Matern12, Matern32, Matern52, Ra
 from superarm.posteriors.outputs import Coregionalised, Independent
 from superarm.posteriors.posterior import Belief
 from superarm.posteriors.sparse import SparsePosterior
+from superarm.rewards import normal_forms
 from superarm.rewards.count import Count
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.extremes import Max, Min
-from superarm.rewards.group_reward import Constraint, Sense
+from superarm.rewards.group_reward import Comparable, Constraint, Sense, tolerance
 from superarm.rewards.mean import Mean
 from superarm.rewards.sum import Sum
 from superarm.rewards.transformed_sum import TransformedSum
@@ -60,7 +61,10 @@ __all__ = [
     "Custom",
     "TransformedSum",
     "Constraint",
+    "Comparable",
     "Sense",
+    "normal_forms",
+    "tolerance",
     "SquaredExponential",
     "Matern12",
     "Matern32",

@@ -69,7 +69,8 @@ class Groups:
             raise InvalidArgument(argument, f"one of the groups {_few(self.labels)}", repr(label)) from None
 
     def spread(self, values: object, argument: str) -> Array:
-        """(G,) floats from a scalar, a mapping by label, or one value per group in the order of ``labels``."""
+        """(G,) floats from a scalar, a mapping (or pandas Series) by label, or one value per group as in ``labels``."""
+        values = _by_label(values)
         if isinstance(values, Mapping):
             unknown = [label for label in values if label not in self._positions]
             if unknown:
@@ -155,6 +156,7 @@ def _objects(items: list[Any]) -> npt.NDArray[Any]:
 
 def own_copy(values: Any) -> Any:
     """A copy that its giver cannot change, of anything that :meth:`Groups.spread` takes."""
+    values = _by_label(values)
     if isinstance(values, Mapping):
         return dict(values)
     if values is None or isinstance(values, (bool, int, float, str, np.generic)):
@@ -164,6 +166,11 @@ def own_copy(values: Any) -> Any:
     array = np.array(values)
     array.setflags(write=False)
     return array
+
+
+def _by_label(values: Any) -> Any:
+    """A pandas Series names its values by its index: it is a mapping, not a list in some order."""
+    return dict(values.items()) if hasattr(values, "items") and hasattr(values, "index") else values
 
 
 def _few(labels: Iterable[Hashable], most: int = 5) -> str:

@@ -113,6 +113,8 @@ class Round:
         rest
             the other arguments of :class:`Round`
         """
+        if "groups" in rest:
+            raise InvalidArgument("group", "the name of the label column", "groups=, which is an argument of Round")
         if isinstance(contexts, str) or not len(contexts):
             raise InvalidArgument("contexts", "a list of column names", repr(contexts))
         wanted = [*contexts, *([] if group is None else [group])]
@@ -125,6 +127,12 @@ class Round:
     def __len__(self) -> int:
         return len(self.contexts)
 
+    def __repr__(self) -> str:
+        return (
+            f"Round(t={self.t}, {len(self)} arms in {self.contexts.shape[1]} dimensions, {len(self.labels)} groups, "
+            f"{len(self.promises)} kinds of promise, {self.feasible}, {self.reward})"
+        )
+
     @property
     def labels(self) -> tuple[Hashable, ...]:
         """Sorted distinct group labels; arrays with one entry per group follow this order."""
@@ -132,6 +140,8 @@ class Round:
 
     def check_arms(self, arms: Any, argument: str = "arms") -> IntArray:
         """Return ``arms`` as an integer array, refusing what is not a set of arms of this round."""
+        if hasattr(arms, "arms"):
+            raise InvalidArgument(argument, "arm numbers: pass selection.arms", f"a {type(arms).__name__}")
         try:
             array = np.asarray(arms)
         except ValueError:
@@ -183,7 +193,8 @@ def _contexts(contexts: Any) -> Array:
     try:
         array = np.array(contexts, dtype=np.float64, order="C")
     except (TypeError, ValueError):
-        raise InvalidArgument("contexts", "numbers of shape (M, D)", type(contexts).__name__) from None
+        kind = f"an array of {contexts.dtype}" if isinstance(contexts, np.ndarray) else f"a {type(contexts).__name__}"
+        raise InvalidArgument("contexts", "numbers of shape (M, D)", f"{kind} with something else in it") from None
     if array.ndim != 2:
         hint = "; a single feature is contexts[:, None]" if array.ndim == 1 else ""
         raise InvalidArgument("contexts", "shape (M, D)", f"shape {array.shape}{hint}")

@@ -44,6 +44,8 @@ def storable(cls: T) -> T:
 def write(value: object, path: str | os.PathLike[str]) -> None:
     """Save ``value`` at ``path``: the whole file appears at once, or nothing changes."""
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
     arrays: list[np.ndarray] = []
     document = {"format": FORMAT, "version": VERSION, "value": _encode(value, arrays, where="value")}
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")

@@ -8,7 +8,7 @@ import pytest
 
 import superarm as sa
 from superarm.errors import NonConforming, UnsolvableRound
-from superarm.rewards.normal_forms import Linear
+from superarm.rewards.normal_forms import WeightedSum
 from tests import members
 
 
@@ -54,7 +54,7 @@ class WrongScores(sa.Sum):
 
 class WrongForm(sa.Sum):
     def normal_form(self, outcomes, arms, groups, thresholds, sense):
-        return Linear(weights=sense.sign * outcomes, least=sense.sign * thresholds + 0.05)
+        return WeightedSum(weights=sense.sign * outcomes, least=sense.sign * thresholds + 0.05)
 
 
 class WrongDirection(sa.Sum):

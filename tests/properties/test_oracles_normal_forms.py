@@ -12,7 +12,7 @@ from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import Sense, is_good, tolerance
 from superarm.rewards.mean import Mean
-from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, Linear, Witness
+from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, WeightedSum, Witness
 from superarm.rewards.sum import Sum
 from superarm.rewards.variance import Variance
 
@@ -38,7 +38,7 @@ def says(form, groups, group, subset):
             return bool(form.allowed[subset].all()) and form.least[group] <= len(subset) <= form.most[group]
         case Witness():
             return bool(form.witness[subset].any())
-        case Linear():
+        case WeightedSum():
             return float(form.weights[subset].sum()) >= form.least[group]
         case Blocks():
             sums = {}

@@ -44,8 +44,19 @@ def test_operators_on_either_side_make_a_constraint(reward, threshold):
 
 
 def test_a_pandas_column_on_the_right():
-    constraint = Sum() <= pd.Series([1.0, 2.0])
+    constraint = Sum() <= pd.Series({"b": 2.0, "a": 1.0})  # its index names the groups
     assert constraint.thresholds(Groups.of(["a", "b"])).tolist() == [1.0, 2.0]
+    with pytest.raises(InvalidArgument, match="threshold: expected labels of groups in this round"):
+        (Sum() <= pd.Series([1.0, 2.0])).thresholds(Groups.of(["a", "b"]))
+
+
+def test_strict_and_joined_promises_say_what_to_write():
+    with pytest.raises(TypeError, match="write <= for <"):
+        Sum() < 0.5  # noqa: B015
+    with pytest.raises(TypeError, match="write >= for >"):
+        Sum() > 0.5  # noqa: B015
+    with pytest.raises(TypeError, match="one promise"):
+        (Sum() <= 0.5) & (Sum() >= 0.1)
 
 
 def test_two_sided_promises_are_not_silently_halved():

@@ -46,6 +46,7 @@ def check_oracle(oracle: SuperArmOracle, *, rounds: int = 200, seed: int = 0) ->
         except UnsolvableRound:
             continue
         taken += 1
+        require(isinstance(selection, Selection), f"it returned a {type(selection).__name__}; use Selection.of")
         _check_selection(selection, oracle(index, round, good), index, round, good)
     require(taken > 0, f"the oracle took none of {rounds} small rounds")
 

@@ -30,6 +30,9 @@ def check_policy(policy: Policy, *, dimension: int = 1, seed: int = 0) -> None:
     seed
         of the rounds and outcomes
     """
+    require(
+        isinstance(policy, Policy), f"a {type(policy).__name__} lacks select(round) or update(round, arms, outcomes)"
+    )
     rng = np.random.default_rng(seed)
     for t in range(1, 5):
         round = _policy_round(t, dimension, rng)

@@ -29,6 +29,7 @@ def check_reward(reward: Reward, *, arms: int = 6, seed: int = 0) -> None:
     seed
         of the outcomes tried
     """
+    require(isinstance(reward, Reward), f"a {type(reward).__name__} has no method value(outcomes, arms)")
     rng = np.random.default_rng(seed)
     for _ in range(30):
         outcomes = rng.uniform(0.05, 0.95, arms)
@@ -56,6 +57,11 @@ def check_group_reward(reward: GroupReward, *, arms: int = 6, seed: int = 0) -> 
     seed
         of the outcomes and thresholds tried
     """
+    require(isinstance(reward, GroupReward), f"a {type(reward).__name__} lacks monotone, or value(outcomes, arms)")
+    require(
+        reward.monotone in ("increasing", "decreasing", "none"),
+        f"monotone is {reward.monotone!r}; it must be 'increasing', 'decreasing' or 'none'",
+    )
     rng = np.random.default_rng(seed)
     for _ in range(20):
         outcomes = rng.uniform(0.05, 0.95, arms)
@@ -72,6 +78,7 @@ def _check_monotone(reward: Reward | GroupReward, outcomes: Array, sign: int, rn
     arms = np.sort(rng.choice(len(outcomes), size=rng.integers(1, len(outcomes) + 1), replace=False))
     raised = outcomes[arms] + rng.uniform(0.0, 0.05, len(arms)) * rng.integers(0, 2, len(arms))
     before, after = reward.value(outcomes[arms], arms), reward.value(raised, arms)
+    require(isinstance(before, (int, float, np.number)), f"value returned {before!r}; it must be a number")
     require(before == reward.value(outcomes[arms], arms), "value gives another number the second time; it must be pure")
     require(
         sign * (after - before) >= -CLOSE,

@@ -21,7 +21,7 @@ from superarm.storage import storable
 @storable
 @dataclass(frozen=True, kw_only=True)
 class Automatic:
-    """The default oracle: always an exact one; where none applies it raises and says what would.
+    """The default oracle: an exact one for the round; where none applies it raises and says what would.
 
     ============================================================  ==================
     round                                                         oracle

@@ -16,7 +16,7 @@ import numpy as np
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.groups import Array, IntArray
 from superarm.rewards.group_reward import Structured, is_good
-from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, Linear, Mask, NormalForm, Witness
+from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, Mask, NormalForm, WeightedSum, Witness
 from superarm.round import Promise, Round
 
 ENUMERATE_AT_MOST = 14  # arms of a group: 2^14 subsets
@@ -197,7 +197,8 @@ class GoodSubgroups:
         if len(members) > ENUMERATE_AT_MOST:
             raise UnsolvableRound(
                 f"group {self.round.labels[group]!r} has {len(members)} arms: its subgroups can be listed up to "
-                f"{ENUMERATE_AT_MOST} arms; a group reward with a normal_form needs no list"
+                f"{ENUMERATE_AT_MOST} arms; a group reward with a normal_form needs no list, and oracle=Greedy() does "
+                "without one"
             )
         return (
             subset
@@ -235,7 +236,7 @@ def _size_attained(form: NormalForm, mine: Mask, group: int, size: int) -> bool:
             return bool(enough and form.least[group] <= size <= form.most[group])
         case Witness():
             return bool(form.witness[mine].any())
-        case Linear():
+        case WeightedSum():
             return bool(np.sort(form.weights[mine])[::-1][:size].sum() >= form.least[group])
         case Blocks():
             return bool(_best_roots(form, mine, size) >= form.least[group])

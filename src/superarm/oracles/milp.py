@@ -21,7 +21,7 @@ from superarm.oracles.greedy import Greedy, best_without_promises
 from superarm.oracles.oracle import Found, Selection, additive_scores, answer, check_search, found_by_sum
 from superarm.oracles.program import Program
 from superarm.oracles.relaxations import Narrow, Relaxation, Roots, Weighted, Wide
-from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, Linear, Witness
+from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, WeightedSum, Witness
 from superarm.round import Round
 from superarm.storage import storable
 
@@ -181,7 +181,7 @@ class _Search:
                     self._touched(arms, np.ones(len(arms)), float(form.least[position]))
             case Witness():
                 self._touched(arms, form.witness[mine].astype(np.float64), 1.0)
-            case Linear():
+            case WeightedSum():
                 weights, least = form.weights[mine], float(form.least[position])
                 touch = self._touched(arms, weights, least)
                 self.lazy[group] = Weighted(arms, weights, least, touch)

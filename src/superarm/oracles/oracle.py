@@ -36,7 +36,7 @@ class Status(enum.Enum):
     )
     UNDERFILLED = (
         "Good subgroups exist, but no feasible super arm has the required size; this is the best of the largest. "
-        "Ask for fewer arms, or raise the caps."
+        "Ask for fewer arms, raise the caps, or loosen the thresholds."
     )
 
 
@@ -121,7 +121,8 @@ class Selection:
         )
 
     def __str__(self) -> str:
-        alpha = "" if self.alpha is None else f", alpha {self.alpha:.6f}"
+        # Rounded down: only a proved optimum reads as 1.
+        alpha = "" if self.alpha is None else f", alpha {math.floor(1e6 * self.alpha) / 1e6:.6f}"
         head = (
             f"{len(self.arms)} arms, value {self.value:.6g} of at most {self.upper_bound:.6g}{alpha} "
             f"({self.status.name}, {self.solver}, {1e3 * self.seconds:.1f} ms)"
@@ -131,7 +132,7 @@ class Selection:
             + (
                 ""
                 if group.margin is None
-                else f", v {group.value:.4g}, threshold {group.threshold:.4g}, margin {group.margin:+.4g}"
+                else f", v {group.value:.4g}, threshold {group.threshold:.4g}, margin {group.margin + 0.0:+.4g}"
             )
             for group in self.groups
         ]

@@ -29,7 +29,8 @@ class TCGPUCB:
     posterior
         the prior; any object with ``predict`` and ``condition``
     zeta
-        0 to 1: small trusts promises easily and explores for them, large is strict about them and explores for reward
+        0 to 1, divides the exploration: near 0 promises are judged with very wide bounds and hardly restrict, near 1 it
+        is rewards that are explored with very wide bounds. Promises are judged optimistically at any zeta
     delta
         probability with which the confidence bounds of one output may fail
     max_arms
@@ -83,6 +84,8 @@ class TCGPUCB:
 
     def indices(self, round: Round) -> Indices:
         """The reward index and the satisfying index of every arm, as :meth:`select` uses them."""
+        if not isinstance(round, Round):
+            raise InvalidArgument("round", "a superarm.Round", f"a {type(round).__name__}")
         belief = self.posterior.predict(round.contexts)  # Alg. 1, line 5
         return double_ucb(belief, round, beta=self.learner.beta(round), zeta=self.zeta)  # line 6
 
@@ -93,7 +96,11 @@ class TCGPUCB:
         return self.oracle(indices.reward, round, good)  # line 10
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
-        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
+        """Learn from the outcomes, (k, 2), of ``arms``: first column rewards, second column what groups care about.
+
+        NaN stands for an outcome that never came; it may follow in a later call, with NaN in place of the one that
+        came. Every call counts, so the same outcome given twice is two observations.
+        """
         self.learner.update(round, arms, outcomes)  # line 11
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -69,13 +69,15 @@ class GreedyVariance:
     """Observed contexts, added until the prior at every observed context is represented.
 
     Contexts are added by greatest residual prior variance k(x, x) - |phi(x)|^2 until it is at most
-    ``tolerance * k(x, x)`` at every context observed. With ``at_most`` points kept, the choice is made
-    again among them and the new contexts when one of these is represented less than half as well as the
-    least useful point kept.
+    ``tolerance * k(x, x)`` at every context observed: smooth kernels in one or two dimensions need few
+    points for that. A rough kernel in several dimensions would need every context, so ``at_most`` limits
+    the cost of a round (None: no limit). With so many points kept, the choice is made again among them
+    and the new contexts when one of these is represented less than half as well as the least useful point
+    kept; the posterior is then an approximation, and its variance says so where it is not represented.
     """
 
     tolerance: float = 1e-8
-    at_most: int | None = None
+    at_most: int | None = 500
 
     def __post_init__(self) -> None:
         if not isinstance(self.tolerance, float | int) or not 0 < self.tolerance < 1:

@@ -85,8 +85,8 @@ class Structured(GroupReward, Protocol):
 class Constraint:
     """The promise to each group: ``reward`` is ``sense`` its ``threshold`` whenever the group is touched.
 
-    ``threshold`` is a scalar, a mapping by group label, or one value per group in the order of the sorted
-    distinct labels.
+    ``threshold`` is a scalar, a mapping (or a pandas Series) by group label, or one value per group in the order of
+    the sorted distinct labels.
     """
 
     reward: GroupReward
@@ -107,6 +107,9 @@ class Constraint:
     def __bool__(self) -> bool:
         # ``0.1 <= Sum() <= 0.5`` asks for the truth of its first half, and would drop it.
         raise TypeError("a constraint is neither true nor false; a group has one promise, with one bound")
+
+    def __and__(self, other: object) -> Constraint:
+        raise TypeError("a group has one promise; for several make one reward of them, or a mapping by label")
 
     def thresholds(self, groups: Groups) -> Array:
         """(G,) threshold of every group, gamma_{t,G} of the paper."""
@@ -137,3 +140,9 @@ class Comparable:
 
     def __le__(self, threshold: Thresholds) -> Constraint:
         return Constraint(reward=self, sense=Sense.AT_MOST, threshold=threshold)  # type: ignore[arg-type]
+
+    def __lt__(self, threshold: Thresholds) -> Constraint:
+        raise TypeError("promises are not strict: write <= for <")
+
+    def __gt__(self, threshold: Thresholds) -> Constraint:
+        raise TypeError("promises are not strict: write >= for >")

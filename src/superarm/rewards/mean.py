@@ -10,7 +10,7 @@ import numpy as np
 
 from superarm.groups import Array, IntArray
 from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
-from superarm.rewards.normal_forms import Linear
+from superarm.rewards.normal_forms import WeightedSum
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,11 @@ class Mean(Comparable):
         """Exactly rounded sum over the count."""
         return math.fsum(outcomes) / len(outcomes)
 
-    def normal_form(self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense) -> Linear:
+    def normal_form(
+        self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
+    ) -> WeightedSum:
         """Mean >= gamma iff the sum of (outcome - gamma) is >= 0, whatever the count."""
         slack = tolerance(thresholds)[groups]
-        return Linear(weights=sense.sign * (outcomes - thresholds[groups]) + slack, least=np.zeros(len(thresholds)))
+        return WeightedSum(
+            weights=sense.sign * (outcomes - thresholds[groups]) + slack, least=np.zeros(len(thresholds))
+        )

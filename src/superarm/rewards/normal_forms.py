@@ -44,7 +44,7 @@ class Witness:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class WeightedSum:
     """A is good iff the sum of ``weights`` over A is at least ``least`` of its group."""
 
     weights: Array  # (n,)
@@ -108,4 +108,4 @@ class Dispersion:
         return np.where(width >= 0.0, np.square(width) / 4.0, -np.inf) >= self.least
 
 
-NormalForm = Filter | Witness | Linear | Blocks | Dispersion
+NormalForm = Filter | Witness | WeightedSum | Blocks | Dispersion

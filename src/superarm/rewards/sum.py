@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from superarm.groups import Array, IntArray
 from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
-from superarm.rewards.normal_forms import Linear
+from superarm.rewards.normal_forms import WeightedSum
 from superarm.storage import storable
 
 
@@ -36,6 +36,8 @@ class Sum(Comparable):
         """As a super-arm reward: the sum itself."""
         return total
 
-    def normal_form(self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense) -> Linear:
+    def normal_form(
+        self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
+    ) -> WeightedSum:
         """Weights are the outcomes, turned round for ``<=``."""
-        return Linear(weights=sense.sign * outcomes, least=sense.sign * thresholds - tolerance(thresholds))
+        return WeightedSum(weights=sense.sign * outcomes, least=sense.sign * thresholds - tolerance(thresholds))

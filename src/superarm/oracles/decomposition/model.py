@@ -11,7 +11,7 @@ from superarm.feasible import WholeGroups
 from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.options import Options, blocks_of_arms, single_arms
 from superarm.oracles.good_subgroups import ENUMERATE_AT_MOST, GoodSubgroups
-from superarm.rewards.normal_forms import Blocks, Filter, Linear, Mask, Witness
+from superarm.rewards.normal_forms import Blocks, Filter, Mask, WeightedSum, Witness
 from superarm.round import Round
 
 
@@ -54,7 +54,7 @@ def decomposes(round: Round, good: GoodSubgroups) -> bool:
         return False
     sizes = round.grouping.sizes
     return all(
-        isinstance(bound.form, (Filter, Witness, Linear, Blocks))
+        isinstance(bound.form, (Filter, Witness, WeightedSum, Blocks))
         or int(sizes[bound.promise.groups].max(initial=0)) <= ENUMERATE_AT_MOST
         for bound in good.bound
     )
@@ -165,7 +165,7 @@ def _gains(round: Round, good: GoodSubgroups) -> tuple[_Gains, IntArray]:
             case Witness(witness=witness):
                 gains.gain[bound.arms] = witness
                 gains.theta[mine] = 0.5
-            case Linear(weights=weights, least=least):
+            case WeightedSum(weights=weights, least=least):
                 gains.gain[bound.arms] = weights
                 gains.theta[mine] = least
             case Blocks() as form:

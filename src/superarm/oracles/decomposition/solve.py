@@ -17,12 +17,13 @@ from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.model import Model, build
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, additive_scores, found_by_sum
-from superarm.rewards.normal_forms import Blocks, Linear
+from superarm.rewards.normal_forms import Blocks, WeightedSum
 from superarm.round import Round
 
 logger = logging.getLogger("superarm")
 
 AT_ONCE = 32  # entries refined between two looks at the clock
+TIES = 1e-11  # relative size of what tells equal scores apart: above rounding, below the gap that counts as optimal
 
 
 @cache
@@ -30,7 +31,7 @@ def compiled() -> ModuleType:
     """The compiled loops; imported when first needed, because numba takes half a second."""
     here = Path(__file__).parent
     if not any(here.glob("compiled/__pycache__/*.nbi")):
-        logger.warning("superarm: compiling the exact oracle; this takes some 15 seconds, once per installation")
+        logger.warning("superarm: compiling the exact oracle; this takes some 10 seconds, once per installation")
     return import_module("superarm.oracles.decomposition.compiled")
 
 
@@ -46,16 +47,17 @@ def solve(
     """The best super arm at the reward index, with an upper bound; ``deadline`` is in seconds from now."""
     stop = math.inf if deadline is None else time.perf_counter() + deadline
     scores = additive_scores(index, round, "the decomposition")
+    favoured, shift = _in_tie_order(scores, good.order)
     assert not isinstance(round.feasible, WholeGroups)  # decomposes() has made sure of it
     least, most = round.feasible.totals(len(round))
     caps = np.minimum(round.feasible.caps(round.grouping), most)
     slack, upper = _rounding(good), None
     extra = -slack
     while True:
-        search = Search(build(scores, round, good, caps, extra, compiled()), least, most, rel_gap, label_limit, stop)
+        search = Search(build(favoured, round, good, caps, extra, compiled()), least, most, rel_gap, label_limit, stop)
         chosen = search.run()
         # Gains were relaxed by what their sums may lose, so the first bound holds whatever the predicate says below.
-        upper = search.upper if upper is None else upper
+        upper = search.upper + shift * min(most, len(round)) if upper is None else upper
         broken = [group for group, arms in chosen.items() if not good.is_good(group, np.sort(arms))]
         if not broken:
             break
@@ -64,12 +66,24 @@ def solve(
     return found_by_sum(arms, upper, scores, round, underfilled=search.underfilled, limited=search.limited)
 
 
+def _in_tie_order(scores: Array, order: IntArray) -> tuple[Array, float]:
+    """Scores that fall a little along the order of ties, and by how much at most.
+
+    Equal arms of different groups are otherwise told apart by their groups alone: a round in which everything ties would
+    take all its arms from one.
+    """
+    shift = TIES * float(np.abs(scores).max(initial=0.0))
+    lower = np.empty(len(scores))
+    lower[order] = np.arange(1, len(scores) + 1) / max(len(scores), 1)
+    return scores - shift * lower, shift
+
+
 def _rounding(good: GoodSubgroups) -> Array:
     """(G,) more than the gains of a group can lose when they are summed in any order."""
     slack = np.full(len(good.round.labels), 1e-15)
     for bound in good.bound:
         match bound.form:
-            case Linear(weights=gains, least=least):
+            case WeightedSum(weights=gains, least=least):
                 pass
             case Blocks(terms=terms, least=least) as form:
                 gains = form.root(terms)
