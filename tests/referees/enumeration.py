@@ -407,7 +407,7 @@ def mismatches(problem: Problem, verdict: Verdict, selection: Selection) -> list
     if verdict.status != "NO_GOOD_SUBGROUP" and not is_good(problem, arms):
         differ.append("goodness")
     # HiGHS proves optimality only to tolerances of its own, so its word may be the weaker one.
-    weaker = selection.solver == "milp" and selection.status is Status.WITHIN_GAP and verdict.status == "OPTIMAL"
+    weaker = selection.solver == "milp" and selection.status.name == "WITHIN_GAP" and verdict.status == "OPTIMAL"
     if selection.status.name != verdict.status and not weaker:
         differ.append("status")
     return differ
