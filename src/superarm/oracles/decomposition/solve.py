@@ -69,8 +69,8 @@ def solve(
 def _in_tie_order(scores: Array, order: IntArray) -> tuple[Array, float]:
     """Scores that fall a little along the order of ties, and by how much at most.
 
-    Equal arms of different groups are otherwise told apart by their groups alone: a round in which everything ties would
-    take all its arms from one.
+    Equal arms of different groups are otherwise told apart by their groups alone: a round in which everything ties
+    would take all its arms from one.
     """
     shift = TIES * float(np.abs(scores).max(initial=0.0))
     lower = np.empty(len(scores))
