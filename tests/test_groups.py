@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -185,3 +189,31 @@ def test_no_groups_take_no_values():
 )
 def test_wrong_values_per_group_are_refused(values, fragments):
     refused(lambda: Groups.of(["a", "b"]).spread(values, "threshold"), "threshold", *fragments)
+
+
+def test_the_order_of_sets_is_the_same_in_every_process():
+    code = (
+        "from superarm.groups import Groups\n"
+        "sets = [frozenset({'ab', 'cd'}), frozenset({'ab', 'ef'}), frozenset({'cd', 'ef'}), frozenset({'ef', 'gh'})]\n"
+        "print([sorted(label) for label in Groups.of(sets).labels], Groups.of([(s,) for s in sets]).codes.tolist())\n"
+    )
+    seen = {
+        subprocess.check_output(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": str(seed)}, text=True
+        )
+        for seed in (1, 4, 6)
+    }
+    assert len(seen) == 1
+
+
+def test_labels_without_a_name_are_refused():
+    with pytest.raises(InvalidArgument, match="groups: expected labels with a repr of their own"):
+        Groups.of([object(), object()])
+
+
+def test_times_are_labels_of_their_own_kind():
+    times = np.array(["2026-01-02", "2026-01-01"], dtype="datetime64[D]")
+    groups = Groups.of(times)
+    assert groups.spread({times[0]: 2.0, times[1]: 1.0}, "threshold").tolist() == [1.0, 2.0]
+    with pytest.raises(InvalidArgument, match="equal themselves"):
+        Groups.of(np.array(["NaT", "2026-01-01"], dtype="datetime64[D]"))

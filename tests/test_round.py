@@ -97,7 +97,7 @@ def test_numpy_round_numbers_become_plain():
         (np.zeros(4), ("shape (M, D)", "shape (4,)", "contexts[:, None]")),
         (np.zeros((4, 2, 1)), ("shape (M, D)", "shape (4, 2, 1)")),
         ([["a", "b"]], ("numbers of shape (M, D)",)),
-        ([[1.0], [1.0, 2.0]], ("numbers of shape (M, D)", "list")),
+        ([[1.0], [1.0, 2.0]], ("numbers of shape (M, D)", "[1.0, 2.0]]")),
         (3.0, ("shape (M, D)", "shape ()")),
     ],
 )

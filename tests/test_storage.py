@@ -60,6 +60,8 @@ def same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, Shelf):
         return same(one.value, other.value) and same(one.other, other.other)
+    if isinstance(one, float) and math.isnan(one):
+        return math.isnan(other)
     if isinstance(one, float):
         return np.float64(one).tobytes() == np.float64(other).tobytes()
     return one == other

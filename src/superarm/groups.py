@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm.errors import InvalidArgument
+
+ORDERED = frozenset({str, int, float, bool, bytes, date, datetime, Decimal})
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -85,10 +89,7 @@ class Groups:
             values = values.to_numpy()
         if values is None or isinstance(values, str):
             raise InvalidArgument(argument, "numbers", repr(values))
-        try:
-            array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidArgument(argument, "numbers", repr(values)) from None
+        array = real_array(values, argument, "numbers")
         if array.ndim == 0:
             array = np.full(len(self), float(array))
         if array.shape != (len(self),):
@@ -99,13 +100,13 @@ class Groups:
             )
         if np.isnan(array).any():
             raise InvalidArgument(argument, "numbers", "NaN")
-        return array.copy()
+        return array
 
 
 def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable, ...], IntArray]:
     array = label_array(labels, argument)
     if array.dtype != object:
-        if array.dtype.kind == "f" and np.isnan(array).any():
+        if array.dtype.kind in "fc" and np.isnan(array).any():
             raise InvalidArgument(argument, "labels that equal themselves", "NaN")
         values, codes = np.unique(array, return_inverse=True)
         return tuple(values.tolist()), codes.astype(np.intp).reshape(-1)
@@ -117,18 +118,29 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
     if any(label != label for label in first):
         raise InvalidArgument(argument, "labels that equal themselves", "NaN")
     try:
-        # Sets compare by inclusion, which is no order to sort by.
-        partial = any(isinstance(label, frozenset) for label in first)
-        ordered = sorted(first, key=_spelling) if partial else sorted(first)  # type: ignore[type-var]
-    except TypeError:
-        # Labels of mixed types still need an order that does not depend on who came first.
-        ordered = sorted(first, key=_spelling)
+        ordered = sorted(first) if all(_has_order(label) for label in first) else None  # type: ignore[type-var]
+    except TypeError:  # of mixed types
+        ordered = None
+    if ordered is None:
+        # Such labels still need an order that does not depend on who came first.
+        ordered = sorted(first, key=lambda label: _spelling(label, argument))
     rank = np.empty(len(first), dtype=np.intp)
     rank[[first[label] for label in ordered]] = np.arange(len(first))
     return tuple(ordered), rank[seen]
 
 
-def _spelling(label: Hashable) -> tuple[str, str]:
+def _has_order(label: Any) -> bool:
+    """Whether ``<`` puts such labels into one order; sets, for one, compare by inclusion."""
+    return type(label) in ORDERED or (type(label) is tuple and all(_has_order(part) for part in label))
+
+
+def _spelling(label: Any, argument: str) -> tuple[str, str]:
+    """A name to sort by that is the same in every process."""
+    if isinstance(label, (tuple, frozenset)):
+        parts = [repr(_spelling(part, argument)) for part in label]
+        return type(label).__qualname__, repr(sorted(parts) if isinstance(label, frozenset) else parts)
+    if type(label).__repr__ is object.__repr__:  # type: ignore[comparison-overlap]  # inherited is the same
+        raise InvalidArgument(argument, "labels with a repr of their own, to sort them by", repr(label))
     return type(label).__qualname__, repr(label)
 
 
@@ -137,7 +149,8 @@ def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
     if hasattr(labels, "to_numpy"):
         labels = labels.to_numpy()
     if isinstance(labels, np.ndarray):
-        array = labels.copy()
+        # Times keep their own type, which their values as Python objects would not.
+        array = _objects(list(labels)) if labels.dtype.kind in "mM" and labels.ndim == 1 else labels.copy()
     else:
         if isinstance(labels, str) or not isinstance(labels, Iterable):
             raise InvalidArgument(argument, "one label per arm", repr(labels))
@@ -163,9 +176,23 @@ def own_copy(values: Any) -> Any:
         return values
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
-    array = np.array(values)
+    try:
+        array = np.array(values)
+    except ValueError:  # ragged; whoever uses it will say so
+        return values
     array.setflags(write=False)
     return array
+
+
+def real_array(values: Any, argument: str, expected: str) -> Array:
+    """A new float array of real numbers, or an error that names the argument."""
+    try:
+        if np.iscomplexobj(values):
+            raise TypeError
+        return np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        shown = repr(values)
+        raise InvalidArgument(argument, expected, shown if len(shown) < 200 else f"a {type(values).__name__}") from None
 
 
 def _by_label(values: Any) -> Any:

@@ -38,7 +38,7 @@ def beta(t: int, arms: int, delta: float) -> float:
     >>> round(beta(1, 100, 0.05), 3)
     17.583
     """
-    return 2.0 * math.log(arms * math.pi**2 * t**2 / (3.0 * delta))
+    return 2.0 * (math.log(arms) + 2.0 * math.log(math.pi) + 2.0 * math.log(t) - math.log(3.0 * delta))
 
 
 def optimism(round: Round) -> IntArray:

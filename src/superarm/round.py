@@ -10,7 +10,7 @@ import numpy as np
 
 from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
-from superarm.groups import Array, Groups, IntArray, label_array
+from superarm.groups import Array, Groups, IntArray, label_array, real_array
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
 from superarm.rewards.reward import PerArm, Reward
 from superarm.rewards.sum import Sum
@@ -117,6 +117,8 @@ class Round:
             raise InvalidArgument("group", "the name of the label column", "groups=, which is an argument of Round")
         if isinstance(contexts, str) or not len(contexts):
             raise InvalidArgument("contexts", "a list of column names", repr(contexts))
+        if not hasattr(frame, "columns"):
+            raise InvalidArgument("frame", "a polars or pandas frame", f"a {type(frame).__name__}")
         wanted = [*contexts, *([] if group is None else [group])]
         missing = [name for name in wanted if name not in list(frame.columns)]
         if missing:
@@ -173,11 +175,10 @@ class Outcomes:
     @classmethod
     def of(cls, round: Round, arms: Any, outcomes: Any) -> Outcomes:
         """Check arms and outcomes against the round that they belong to."""
+        if not isinstance(round, Round):
+            raise InvalidArgument("round", "a superarm.Round", f"a {type(round).__name__}")
         arms = round.check_arms(arms)
-        try:
-            values = np.array(outcomes, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidArgument("outcomes", "numbers", repr(outcomes)) from None
+        values = real_array(outcomes, "outcomes", "numbers")
         if not len(arms) and not values.size:
             values = values.reshape(0, 2)
         if values.shape != (len(arms), 2):
@@ -190,14 +191,12 @@ class Outcomes:
 
 
 def _contexts(contexts: Any) -> Array:
-    try:
-        array = np.array(contexts, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        kind = f"an array of {contexts.dtype}" if isinstance(contexts, np.ndarray) else f"a {type(contexts).__name__}"
-        raise InvalidArgument("contexts", "numbers of shape (M, D)", f"{kind} with something else in it") from None
+    array = real_array(contexts, "contexts", "numbers of shape (M, D)")
     if array.ndim != 2:
         hint = "; a single feature is contexts[:, None]" if array.ndim == 1 else ""
         raise InvalidArgument("contexts", "shape (M, D)", f"shape {array.shape}{hint}")
+    if len(array) and not array.shape[1]:
+        raise InvalidArgument("contexts", "at least one feature, shape (M, D)", f"shape {array.shape}")
     if not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
         raise InvalidArgument("contexts", "finite numbers", f"{array[row]} in row {row}")

@@ -48,7 +48,7 @@ def write(value: object, path: str | os.PathLike[str]) -> None:
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
     arrays: list[np.ndarray] = []
     document = {"format": FORMAT, "version": VERSION, "value": _encode(value, arrays, where="value")}
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = path.with_name(f".superarm-{secrets.token_hex(8)}")
     try:
         with open(temporary, "xb") as file:
             with zipfile.ZipFile(file, "w") as archive:
@@ -88,6 +88,7 @@ def read(path: str | os.PathLike[str]) -> Any:
         AttributeError,
         EOFError,
         LookupError,
+        MemoryError,
         OSError,
         RuntimeError,
         TypeError,

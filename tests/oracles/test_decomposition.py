@@ -319,3 +319,20 @@ def test_rounds_that_do_not_decompose_are_refused():
         ask(np.ones(15), np.arange(15.0), constraint=Variance() >= 1)
     with pytest.raises(UnsolvableRound, match="scores and transform"):
         ask([1.0], reward=Custom(np.sum, monotone="increasing"))
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-3, 1.0, 1e9])
+def test_the_unit_of_the_rewards_does_not_matter(unit):
+    index = np.array([6.2, 2.66, 10.1, 2.81, 2.99, 1.40]) * unit
+    satisfying = np.array([0.5437, 0.1963, 0.9961, 0.2432, 0.2569, 0.0732])
+    round = Round(t=1, contexts=np.zeros((6, 1)), constraint=Sum() <= 0.5954, feasible=AtMost(4))
+    selection = Decomposition()(index, round, GoodSubgroups(round, satisfying))
+    best = Exhaustive()(index, round, GoodSubgroups(round, satisfying))
+    assert selection.arms.tolist() == best.arms.tolist()
+    assert selection.status.name == "OPTIMAL"
+
+
+def test_more_arms_than_there_are_numbers_for():
+    round = Round(t=1, contexts=np.zeros((3, 1)), feasible=Exactly(10**30))
+    selection = Decomposition()(np.ones(3), round, GoodSubgroups(round, None))
+    assert (selection.status.name, len(selection.arms)) == ("UNDERFILLED", 3)

@@ -293,3 +293,37 @@ def test_outcomes_that_never_came():
     belief = policy.posterior.predict(round.contexts[[3, 4]])
     assert belief.std[0, 1] < 0.06 < belief.std[0, 0]
     assert belief.std[1, 0] < 0.06 < belief.std[1, 1]
+
+
+def test_listing_does_not_matter_for_arms_that_differ_only_in_their_item():
+    x = np.repeat([[0.2], [0.7]], 6, axis=0)
+    items = np.tile(list("abcdef"), 2)
+    rng = np.random.default_rng(0)
+    for seed in range(8):
+        picked = set()
+        for order in (np.arange(12), rng.permutation(12)):
+            round = sa.Round(
+                t=1,
+                contexts=x[order],
+                constraint=sa.DixitStiglitz(items=items[order]) >= 0.5,
+                feasible=sa.Exactly(4),
+            )
+            arms = order[sa.TCGPUCB(PRIOR, seed=seed).select(round).arms]
+            picked.add(tuple(sorted(arms.tolist())))
+        assert len(picked) == 1
+
+
+def test_settings_of_any_numeric_type():
+    assert sa.TCGPUCB(PRIOR, zeta=np.float32(0.5), delta=np.float64(0.1)).zeta == 0.5
+    with pytest.raises(InvalidArgument, match="zeta"):
+        sa.TCGPUCB(PRIOR, zeta=True)
+    with pytest.raises(InvalidArgument, match="posterior"):
+        sa.TCGPUCB(sa.ExactPosterior)
+    with pytest.raises(InvalidArgument, match=r"round: expected a superarm\.Round, got a NoneType"):
+        sa.TCGPUCB(PRIOR).select(None)
+    with pytest.raises(InvalidArgument, match="round"):
+        sa.TCGPUCB(PRIOR).update(None, [], [])
+    policy, round = sa.TCGPUCB(PRIOR), federated(1, np.random.default_rng(0))
+    selection = policy.select(round)
+    with pytest.raises(InvalidArgument, match=r"arms: expected arm numbers: pass selection\.arms"):
+        policy.update(round, selection, [])

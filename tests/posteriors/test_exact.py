@@ -3,6 +3,7 @@ import pytest
 
 from superarm.errors import InvalidArgument
 from superarm.posteriors import (
+    Coregionalised,
     ExactPosterior,
     Independent,
     Linear,
@@ -269,3 +270,17 @@ def test_repr_says_what_it_holds():
         "observations=10, distinct=10, jitter=0)"
     )
     assert "noise_std=(0.1, 0.2)" in repr(ExactPosterior((SE, Matern12()), (0.1, 0.2)))
+
+
+def test_jitter_is_on_the_scale_of_each_output():
+    """A large output's rounding must not swamp a small one beside it."""
+    x = np.random.default_rng(0).random((12, 1))
+    y = np.column_stack([np.sin(6 * x), 1e-3 * np.sin(6 * x)])
+    kernel = SquaredExponential(lengthscale=0.3)
+    joint = ExactPosterior(Coregionalised(kernel, [[1e6, 0.0], [0.0, 1e-6]]), noise_std=(1e-2, 1e-6))
+    apart = ExactPosterior(
+        (SquaredExponential(lengthscale=0.3, variance=1e6), SquaredExponential(lengthscale=0.3, variance=1e-6)),
+        noise_std=(1e-2, 1e-6),
+    )
+    small = apart.condition(x, y).predict(x).std[:, 1]
+    assert np.abs(joint.condition(x, y).predict(x).std[:, 1] - small).max() < 0.1 * small.max()

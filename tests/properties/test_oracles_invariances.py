@@ -93,7 +93,7 @@ def test_an_arm_that_earns_nothing_and_cannot_be_picked_changes_nothing(seed):
     )
     before, after = ask(Decomposition(), problem), ask(Decomposition(), more)
     if before.status is not Status.NO_GOOD_SUBGROUP:  # the new group is free, so something is good now
-        assert after.arms.tolist() == before.arms.tolist()
+        assert after.value == pytest.approx(before.value, abs=1e-9)  # ties among sums may fall otherwise
         assert after.status is before.status
 
 

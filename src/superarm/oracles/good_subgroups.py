@@ -6,6 +6,7 @@ The good subgroups are described, not listed: a group of 100 arms has 2^100 subs
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from superarm.errors import InvalidArgument, UnsolvableRound
-from superarm.groups import Array, IntArray
+from superarm.groups import Array, IntArray, real_array
 from superarm.rewards.group_reward import Structured, is_good
 from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, Mask, NormalForm, WeightedSum, Witness
 from superarm.round import Promise, Round
@@ -122,7 +123,10 @@ class GoodSubgroups:
         """v_G at the satisfying index."""
         promise, _ = self._promise_of[group]
         assert self.satisfying is not None
-        return float(promise.reward.value(self.satisfying[arms], arms))
+        value = promise.reward.value(self.satisfying[arms], arms)
+        if not isinstance(value, (int, float, np.number)) or math.isnan(value):
+            raise InvalidArgument("reward", f"a number as the value of {promise.reward}", repr(value))
+        return float(value)
 
     def is_free(self, group: int) -> bool:
         """Whether the group has no promise."""
@@ -210,10 +214,7 @@ class GoodSubgroups:
 
 def checked_index(index: Any, round: Round, argument: str) -> Array:
     """(M,) float array of finite indices, or an error that names the argument."""
-    try:
-        array = np.array(index, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgument(argument, "numbers, one per arm", repr(index)) from None
+    array = real_array(index, argument, "numbers, one per arm")
     if array.shape != (len(round),):
         raise InvalidArgument(argument, f"one value per arm, shape ({len(round)},)", f"shape {array.shape}")
     if not np.isfinite(array).all():

@@ -66,15 +66,13 @@ class MILP:
         search = _Search(round, good, round.feasible, scores, self.rel_gap, stop)
         least, most = round.feasible.totals(len(round))
         sized = search.best(least, most) if least <= len(round) else None
-        underfilled = sized is None
-        if sized is not None:
-            best = sized
-        else:  # HiGHS has shown that no super arm has the size: how large can one be?
-            best = search.largest(min(most, len(round)))
-        if len(best.arms) < least and not underfilled:
+        # None: HiGHS has shown that no super arm has the size. How large can one be?
+        best = search.largest(min(most, len(round))) if sized is None else sized
+        if best.limited and len(best.arms) < least:
             other = Greedy()(index, round, good).arms
-            best = _Best(arms=other, upper=best.upper, limited=True)
-            underfilled = len(other) < least
+            if len(other) > len(best.arms):
+                best = _Best(arms=other, upper=best.upper, limited=True)
+        underfilled = len(best.arms) < least
         return found_by_sum(best.arms, best.upper, scores, round, underfilled=underfilled, limited=best.limited)
 
 

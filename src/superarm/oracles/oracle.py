@@ -35,7 +35,8 @@ class Status(enum.Enum):
         "Check the thresholds if this goes on."
     )
     UNDERFILLED = (
-        "Good subgroups exist, but no feasible super arm has the required size; this is the best of the largest. "
+        "Good subgroups exist, but no feasible super arm has the required size, or none was found before a limit; this "
+        "is the best of the largest. "
         "Ask for fewer arms, raise the caps, or loosen the thresholds."
     )
 
@@ -214,7 +215,7 @@ def found_by_sum(
     """
     transform = round.reward.transform  # type: ignore[attr-defined]  # additive_scores has made sure of it
     value = math.fsum(scores[arms])
-    proved = _proved(value, upper)
+    proved = _proved(value, upper, scale=float(np.abs(scores).max(initial=0.0)))
     return Found(
         arms=arms,
         upper_bound=transform(value if proved else upper),
@@ -232,8 +233,8 @@ def check_search(rel_gap: Any, deadline: Any) -> None:
         raise InvalidArgument("deadline", "seconds >= 0, or None", repr(deadline))
 
 
-def _proved(value: float, upper_bound: float, relative: float = EXACT) -> bool:
-    return upper_bound < math.inf and upper_bound - value <= relative * max(1.0, abs(upper_bound))
+def _proved(value: float, upper_bound: float, relative: float = EXACT, scale: float = 0.0) -> bool:
+    return upper_bound < math.inf and upper_bound - value <= relative * max(scale, abs(upper_bound))
 
 
 def additive_scores(index: Array, round: Round, solver: str) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from superarm.errors import InvalidArgument
 from superarm.groups import IntArray
 from superarm.indices import beta
 from superarm.posteriors.posterior import Posterior
+from superarm.rewards.reward import PerArm
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
 
@@ -45,9 +47,9 @@ class Learner:
     @classmethod
     def of(cls, posterior: Posterior, *, delta: float, max_arms: int | None, seed: Seed) -> Learner:
         """Check the settings and draw a number from the seed."""
-        if not isinstance(posterior, Posterior):
+        if isinstance(posterior, type) or not isinstance(posterior, Posterior):
             raise InvalidArgument("posterior", "an object with predict and condition", repr(posterior))
-        if not isinstance(delta, (int, float)) or not 0.0 < delta < 1.0:
+        if isinstance(delta, bool) or not isinstance(delta, Real) or not 0.0 < delta < 1.0:
             raise InvalidArgument("delta", "a number between 0 and 1", repr(delta))
         if max_arms is not None and (not isinstance(max_arms, (int, np.integer)) or max_arms < 1):
             raise InvalidArgument("max_arms", "a whole number >= 1, or None", repr(max_arms))
@@ -67,10 +69,13 @@ class Learner:
     def tie_order(self, round: Round) -> IntArray:
         """(M,) the arms in the order in which ties are broken: a permutation drawn from the seed and t.
 
-        Arms are sorted by group and context first, so the order in which they are listed does not matter; only arms
-        alike in both keep it. Without the draw the first round, where all arms tie, would always favour the same.
+        Arms are sorted by group, context and what rewards know of them first, so the order in which they are listed
+        does not matter; only arms alike in all keep it. Without the draw the first round, where all arms tie, would
+        always favour the same.
         """
-        canonical = np.lexsort((*round.contexts.T[::-1], round.grouping.codes))
+        rewards = (round.reward, *(promise.reward for promise in round.promises))
+        entries = [reward.entries(len(round)) for reward in rewards if isinstance(reward, PerArm)]
+        canonical = np.lexsort((*entries, *round.contexts.T[::-1], round.grouping.codes))
         return canonical[np.random.default_rng((self.seed, round.t)).permutation(len(round))]
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from superarm import storage
@@ -69,7 +70,7 @@ class TCGPUCB:
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
     ) -> None:
-        if not isinstance(zeta, (int, float)) or not 0.0 <= zeta <= 1.0:
+        if isinstance(zeta, bool) or not isinstance(zeta, Real) or not 0.0 <= zeta <= 1.0:
             raise InvalidArgument("zeta", "a number from 0 to 1", repr(zeta))
         if oracle is not None and not callable(oracle):
             raise InvalidArgument("oracle", "a callable (index, round, good) -> Selection", repr(oracle))

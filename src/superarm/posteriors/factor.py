@@ -85,7 +85,7 @@ class Factor:
         v = self.solve(kernel, points)
         # New rows [V^T | L_new] of L, with the Schur complement S = K_new + N_new - V^T V = L_new L_new^T.
         schur = kernel(points, points) - v.T @ v
-        corner, jitter = _root(schur, noise, float(kernel.diagonal(points).max()))
+        corner, jitter = _root(schur, noise, kernel.diagonal(points))
         z = np.ascontiguousarray(blas.dtrsm(1.0, corner, y - v.T @ self.z, lower=1))
         rows = np.ascontiguousarray(np.concatenate([v.T, corner], axis=1))
         blocks = self.blocks
@@ -100,18 +100,18 @@ class Factor:
         )
 
 
-def _root(schur: Array, noise: Array, prior: float) -> tuple[Array, float]:
+def _root(schur: Array, noise: Array, prior: Array) -> tuple[Array, float]:
     """Cholesky factor of schur + noise + jitter, and the least jitter that rounding demands.
 
     In exact arithmetic schur is positive semidefinite, so no squared pivot is below the noise; one far
-    below it is rounding.
+    below it is rounding. Rows are judged each on its own scale: two outputs may differ by orders of magnitude.
     """
-    scale = max(prior, float(noise.max()))
+    scale = np.maximum(prior, noise)
     least = np.maximum(0.5 * noise, LEAST_PIVOT * prior)
     for relative in JITTERS:
         total = schur.copy()
         total.flat[:: len(total) + 1] += noise + relative * scale
         root, failed = lapack.dpotrf(total.T, lower=1, clean=1, overwrite_a=1)
         if not failed and np.isfinite(root).all() and (np.square(np.diagonal(root)) >= least).all():
-            return root, relative * scale
+            return root, relative * float(scale.max())
     raise InvalidArgument("kernel", "finite and positive semidefinite", "a covariance that is neither")

@@ -47,6 +47,10 @@ class DixitStiglitz(Comparable):
         if len(self.codes) != arms:
             raise InvalidArgument("items", f"one item per arm ({arms})", f"{len(self.codes)} items")
 
+    def entries(self, arms: int) -> IntArray:
+        """The item of every arm."""
+        return self.codes
+
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Exactly rounded sums within and over the items."""
         sums: dict[int, list[float]] = {}

@@ -46,3 +46,7 @@ class PerArm(Protocol):
     def check_size(self, arms: int) -> None:
         """Refuse a round of ``arms`` arms if the entries do not fit it."""
         ...
+
+    def entries(self, arms: int) -> Array | IntArray:
+        """(arms,) the entries as numbers: arms of one group and context that differ here are not alike."""
+        ...

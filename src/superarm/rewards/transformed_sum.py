@@ -53,6 +53,10 @@ class TransformedSum:
         if len(self.per_arm) not in (1, arms):
             raise InvalidArgument("weights", f"one weight, or one per arm ({arms})", f"{len(self.per_arm)} weights")
 
+    def entries(self, arms: int) -> Array:
+        """The weight of every arm."""
+        return np.broadcast_to(self.per_arm, arms)
+
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Function of the exactly rounded weighted sum."""
         return self.transform(math.fsum(self.scores(outcomes, arms)))

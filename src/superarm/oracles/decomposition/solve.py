@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 import time
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -22,17 +22,28 @@ from superarm.round import Round
 
 logger = logging.getLogger("superarm")
 
+NOTICE_AFTER = 1.5  # seconds
 AT_ONCE = 32  # entries refined between two looks at the clock
 TIES = 1e-11  # relative size of what tells equal scores apart: above rounding, below the gap that counts as optimal
 
 
 @cache
 def compiled() -> ModuleType:
-    """The compiled loops; imported when first needed, because numba takes half a second."""
-    here = Path(__file__).parent
-    if not any(here.glob("compiled/__pycache__/*.nbi")):
-        logger.warning("superarm: compiling the exact oracle; this takes some 10 seconds, once per installation")
-    return import_module("superarm.oracles.decomposition.compiled")
+    """The compiled loops; imported when first needed, because numba takes half a second.
+
+    From the cache they come at once. Otherwise they are compiled here, and a line says so.
+    """
+    notice = threading.Timer(
+        NOTICE_AFTER, logger.warning, ["superarm: compiling the exact oracle; some 10 seconds, once"]
+    )
+    notice.daemon = True
+    notice.start()
+    try:
+        module = import_module("superarm.oracles.decomposition.compiled")
+        module.warm_up()
+    finally:
+        notice.cancel()
+    return module
 
 
 def solve(
@@ -47,9 +58,11 @@ def solve(
     """The best super arm at the reward index, with an upper bound; ``deadline`` is in seconds from now."""
     stop = math.inf if deadline is None else time.perf_counter() + deadline
     scores = additive_scores(index, round, "the decomposition")
-    favoured, shift = _in_tie_order(scores, good.order)
+    # Bounds are compared on one scale, whatever the unit of the rewards.
+    scale = float(np.abs(scores).max(initial=0.0)) or 1.0
+    favoured, shift = _in_tie_order(scores / scale, good.order)
     assert not isinstance(round.feasible, WholeGroups)  # decomposes() has made sure of it
-    least, most = round.feasible.totals(len(round))
+    least, most = (min(total, len(round) + 1) for total in round.feasible.totals(len(round)))
     caps = np.minimum(round.feasible.caps(round.grouping), most)
     slack, upper = _rounding(good), None
     extra = -slack
@@ -63,7 +76,7 @@ def solve(
             break
         extra[broken] = np.maximum(2.0 * extra[broken], slack[broken])
     arms = np.concatenate([np.empty(0, dtype=np.intp), *chosen.values()])
-    return found_by_sum(arms, upper, scores, round, underfilled=search.underfilled, limited=search.limited)
+    return found_by_sum(arms, scale * upper, scores, round, underfilled=search.underfilled, limited=search.limited)
 
 
 def _in_tie_order(scores: Array, order: IntArray) -> tuple[Array, float]:

@@ -8,9 +8,28 @@ Arrays are flat: group G owns the blocks ``group_start[G]:group_start[G+1]``, bl
 ``block_start[b]:block_start[b+1]``.
 """
 
+import numpy as np
+
 from superarm.oracles.decomposition.compiled.bounds import CLOSE, first_bounds
 from superarm.oracles.decomposition.compiled.counts import combine
 from superarm.oracles.decomposition.compiled.dominance import subsets_of_blocks
 from superarm.oracles.decomposition.compiled.entries import rebuild, refine
 
-__all__ = ["CLOSE", "combine", "first_bounds", "rebuild", "refine", "subsets_of_blocks"]
+
+def warm_up() -> None:
+    """Load, or compile, every loop by playing two groups of two arms: the second must be searched."""
+    group_start, block_start = np.array([0, 2, 4]), np.arange(5)
+    count, cap, entry_start = np.ones(4, dtype=np.intp), np.array([2, 2]), np.array([0, 3, 6])
+    a, g, theta = np.array([1.0, 2.0, 3.0, 2.0]), np.array([0.0, 0.0, 1.0, 2.0]), np.array([0.0, 1.5])
+    U, L, P, Q = np.full(6, np.inf), np.full(6, -np.inf), np.ones(6), np.zeros(6)
+    U[[0, 3]] = L[[0, 3]] = 0.0
+    options = (group_start, block_start, count, a, g, theta, cap, entry_start)
+    first_bounds(*options, U, L, P, Q, np.ones(2, dtype=np.bool_))
+    taken, used = np.empty((1, 1), dtype=np.intp), np.empty(1, dtype=np.intp)
+    refine(np.array([1]), np.array([1]), *options, U, L, P, Q, 10, taken, used)
+    rebuild(0, 2, block_start, count, a, g, 1.0, 0.0, 1, np.empty(1, dtype=np.intp))
+    combine(entry_start, L, 0, 2, np.zeros(2, dtype=np.intp))
+    subsets_of_blocks(np.array([0, 2, 3]), a, a, np.array([2, 1]), 10, False)
+
+
+__all__ = ["CLOSE", "combine", "first_bounds", "rebuild", "refine", "subsets_of_blocks", "warm_up"]

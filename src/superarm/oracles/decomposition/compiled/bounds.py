@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from superarm.oracles.decomposition.compiled.jit import compiled
 
 CLOSE = 1e-11  # relative distance at which two bounds count as equal
 
 
-@njit(cache=True)
+@compiled
+def single_arms(first, last, block_start, count):
+    """Whether every block is one arm, so that the best k are a prefix of a sorted list."""
+    if block_start[last] - block_start[first] != last - first:
+        return False
+    return np.all(count[block_start[first] : block_start[last]] == 1)
+
+
+@compiled
+def by_worth(lo, hi, a, g, p, q):
+    """Options lo to hi by p*reward + q*gain, descending; among equals the larger gain, which may be the good one."""
+    by_gain = np.argsort(-g[lo:hi], kind="mergesort")
+    worth = -(p * a[lo:hi] + q * g[lo:hi])[by_gain]
+    return lo + by_gain[np.argsort(worth, kind="mergesort")]
+
+
+@compiled
 def sweep(first, last, block_start, count, a, g, p, q, cap, S, A, G):
     """For every k <= cap: the choice of k arms with the largest p*reward + q*gain; its sums into S, A and G."""
+    if single_arms(first, last, block_start, count):
+        ranked = by_worth(block_start[first], block_start[last], a, g, p, q)
+        S[0] = A[0] = G[0] = 0.0
+        for k in range(1, cap + 1):
+            o = ranked[k - 1]
+            S[k] = S[k - 1] + p * a[o] + q * g[o]
+            A[k] = A[k - 1] + a[o]
+            G[k] = G[k - 1] + g[o]
+        return
     for k in range(cap + 1):
         S[k] = -np.inf
         A[k] = -np.inf
@@ -41,7 +67,7 @@ def sweep(first, last, block_start, count, a, g, p, q, cap, S, A, G):
                     A[k] = reward
 
 
-@njit(cache=True)
+@compiled
 def tighten(cap, theta, p, q, A, G, U, L, P, Q):
     """Lower U and raise L for every k by what one sweep has shown; P and Q remember who attained L."""
     for k in range(1, cap + 1):
@@ -66,7 +92,7 @@ def tighten(cap, theta, p, q, A, G, U, L, P, Q):
             U[k] = L[k]
 
 
-@njit(cache=True)
+@compiled
 def ends(first, last, block_start, count, a, g, theta, cap, U, L, P, Q):
     """Sweeps at multiplier 0 and infinity: which counts the best rewards settle, and which are out of reach."""
     S = np.empty(cap + 1)
@@ -79,7 +105,7 @@ def ends(first, last, block_start, count, a, g, theta, cap, U, L, P, Q):
     return A, G
 
 
-@njit(cache=True)
+@compiled
 def walk(first, last, block_start, count, a, g, theta, k, cap, A_ends, G_ends, U, L, P, Q):
     """Bring U[k] down to the Lagrangian dual by secant steps; every step serves all counts. Returns the multiplier."""
     lam = 0.0
@@ -105,7 +131,7 @@ def walk(first, last, block_start, count, a, g, theta, k, cap, A_ends, G_ends, U
     return lam
 
 
-@njit(cache=True)
+@compiled
 def first_bounds(group_start, block_start, count, a, g, theta, cap, entry_start, U, L, P, Q, active):
     """Bounds on the profile of every active group, tight at counts 1, 2, 3, 4, 6, 9, ..."""
     for group in range(len(cap)):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from superarm.oracles.decomposition.compiled.jit import compiled
 
 
-@njit(cache=True)
+@compiled
 def combine(entry_start, V, least, most, counts):
     """Counts per group, their total in [least, most], with the largest sum of V; returns that sum (-inf: none)."""
     n = len(entry_start) - 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from superarm.oracles.decomposition.compiled.jit import compiled
 
 
-@njit(cache=True)
+@compiled
 def undominated(c, a, g, k):
     """Labels, of those given, that no other of the same count beats in both reward and gain; gain descending."""
     by_gain = np.argsort(-g, kind="mergesort")
@@ -33,7 +34,7 @@ def undominated(c, a, g, k):
     return keep[:kept]
 
 
-@njit(cache=True)
+@compiled
 def subsets_of_block(t, a, cap, limit, relaxed):
     """Undominated subsets of one block: count, reward, sum of terms, members, and whether ``limit`` was met.
 
@@ -99,7 +100,7 @@ def subsets_of_block(t, a, cap, limit, relaxed):
     return c, r, h, members, limited
 
 
-@njit(cache=True)
+@compiled
 def compensated(t, members):
     """Sum of t over members, with the digits that a running sum loses (Neumaier)."""
     total, lost = 0.0, 0.0
@@ -110,7 +111,7 @@ def compensated(t, members):
     return total + lost
 
 
-@njit(cache=True)
+@compiled
 def widened(array):
     """A copy with twice the room."""
     wider = np.empty(2 * len(array), dtype=array.dtype)
@@ -118,7 +119,7 @@ def widened(array):
     return wider
 
 
-@njit(cache=True)
+@compiled
 def subsets_of_blocks(start, t, a, cap, limit, relaxed):
     """The undominated subsets of every block ``start[b]:start[b+1]`` of arms, laid side by side.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from superarm.oracles.decomposition.compiled.bounds import CLOSE, ends, walk
+from superarm.oracles.decomposition.compiled.bounds import CLOSE, by_worth, ends, single_arms, walk
 from superarm.oracles.decomposition.compiled.dominance import undominated, widened
+from superarm.oracles.decomposition.compiled.jit import compiled
 
 PRUNE = 1e-12  # relative improvement below which a label is not followed
 
 
-@njit(cache=True)
+@compiled
 def suffix(order, block_start, count, a, g, p, q, k, S, A, G, choice):
     """Tables over the blocks order[i:] for every i and count <= k: largest p*reward + q*gain, sums and choices."""
     n = len(order)
@@ -39,7 +39,7 @@ def suffix(order, block_start, count, a, g, p, q, k, S, A, G, choice):
             S[i, j], A[i, j], G[i, j], choice[i, j] = s, reward, gain, taken
 
 
-@njit(cache=True)
+@compiled
 def decided_first(first, last, block_start, count, a, g, lam, tau):
     """Blocks ordered by how much their best option beats the second best at the multipliers: the clear ones first."""
     lead = np.empty(last - first)
@@ -55,7 +55,7 @@ def decided_first(first, last, block_start, count, a, g, lam, tau):
     return first + np.argsort(-lead, kind="mergesort")
 
 
-@njit(cache=True)
+@compiled
 def entry(first, last, block_start, count, a, g, theta, k, lam, tau, incumbent, limit, taken):
     """The exact profile entry P(k) by a label-setting search.
 
@@ -154,7 +154,7 @@ def entry(first, last, block_start, count, a, g, theta, k, lam, tau, incumbent, 
     return value, max(value, lost), m
 
 
-@njit(cache=True)
+@compiled
 def refine(groups, ks, group_start, block_start, count, a, g, theta, cap, entry_start, U, L, P, Q, limit, taken, used):
     """Make the entries (groups[i], ks[i]) exact, or as tight as ``limit`` allows; options of the i-th into taken[i]."""
     for i in range(len(groups)):
@@ -176,9 +176,12 @@ def refine(groups, ks, group_start, block_start, count, a, g, theta, cap, entry_
         used[i] = m
 
 
-@njit(cache=True)
+@compiled
 def rebuild(first, last, block_start, count, a, g, p, q, k, taken):
     """Options of the choice of k arms that the sweep with multipliers p and q finds; their number."""
+    if single_arms(first, last, block_start, count):
+        taken[:k] = by_worth(block_start[first], block_start[last], a, g, p, q)[:k]
+        return k
     n = last - first
     order = first + np.arange(n)
     S, A, G = np.empty((n + 1, k + 1)), np.empty((n + 1, k + 1)), np.empty((n + 1, k + 1))
