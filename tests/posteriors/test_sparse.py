@@ -104,9 +104,9 @@ def test_random_subset_is_uniform():
     none = np.empty((0, 1))
     hits = np.zeros(20)
     for seed in range(4000):
-        chosen = RandomSubset(5, seed).choose(SE, none, x, np.ones(20))
+        chosen = RandomSubset(5, seed).choose(SE, none, x, np.ones(20), lambda: x)
         hits += np.isin(x[:, 0], chosen[:, 0])
-    assert len(rule.choose(SE, none, x, np.ones(20))) == 5
+    assert len(rule.choose(SE, none, x, np.ones(20), lambda: x)) == 5
     # Each context is in with probability 1/4: standard deviation of the share 0.007.
     np.testing.assert_allclose(hits / 4000, 0.25, atol=0.03)
 
@@ -141,7 +141,7 @@ def test_greedy_variance_represents_every_observed_context():
 def test_greedy_variance_takes_the_greatest_residual_first():
     kernel = SquaredExponential(lengthscale=0.2)
     x = np.linspace(0, 1, 60)[:, None]
-    chosen = GreedyVariance(1e-6).choose(kernel, x[:0], x, np.ones(60))
+    chosen = GreedyVariance(1e-6).choose(kernel, x[:0], x, np.ones(60), lambda: x)
     for s in range(1, len(chosen)):
         k = kernel(chosen[:s], chosen[:s])
         residual = 1 - np.einsum("ij,ij->j", kernel(chosen[:s], x), np.linalg.solve(k, kernel(chosen[:s], x)))
@@ -244,7 +244,7 @@ def test_samples_have_the_posterior_covariance():
 
 def test_a_rule_of_ones_own():
     class Grid:
-        def choose(self, kernel, kept, fresh, unexplained):
+        def choose(self, kernel, kept, fresh, unexplained, observed):
             return np.linspace(-1, 1, 15)[:, None]
 
     x, y = data(17, 100, 1)
@@ -255,7 +255,7 @@ def test_a_rule_of_ones_own():
         posterior.inducing_points[0] = 1.0
 
     class Wrong:
-        def choose(self, kernel, kept, fresh, unexplained):
+        def choose(self, kernel, kept, fresh, unexplained, observed):
             return np.zeros(3)
 
     with pytest.raises(InvalidArgument, match="inducing"):
@@ -290,3 +290,13 @@ def test_tolerance_is_a_share(tolerance):
         GreedyVariance(tolerance)
     with pytest.raises(InvalidArgument, match="seed"):
         RandomSubset(3, seed=1.5)
+
+
+def test_random_subset_is_drawn_anew_with_every_new_context_and_with_nothing_else():
+    x = np.random.default_rng(0).uniform(size=(40, 1))
+    posterior = SparsePosterior(SE, 0.1, inducing=RandomSubset(5)).condition(x[:30], np.zeros((30, 2)))
+    before = posterior.inducing_points
+    again = posterior.condition(x[:10], np.ones((10, 2)))
+    assert np.array_equal(again.inducing_points, before)
+    draws = {posterior.condition(x[30 : 31 + i], np.zeros((i + 1, 2))).inducing_points.tobytes() for i in range(10)}
+    assert len(draws) == 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -20,7 +21,9 @@ from superarm.storage import storable
 class InducingRule(Protocol):
     """A rule that says, batch by batch, which contexts are the inducing points."""
 
-    def choose(self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array) -> Array:
+    def choose(
+        self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array, observed: Callable[[], Array]
+    ) -> Array:
         """Inducing contexts ``(s', D)`` now that outcomes arrived at ``fresh`` distinct contexts.
 
         Parameters
@@ -34,6 +37,8 @@ class InducingRule(Protocol):
             Contexts of the new outcomes, ``(m, D)``; some may have been observed before.
         unexplained
             Share of the prior variance at each fresh context that ``kept`` does not determine, ``(m,)``.
+        observed
+            Gives all contexts observed so far, the fresh ones included, ``(n, D)``.
         """
         ...
 
@@ -43,9 +48,10 @@ class InducingRule(Protocol):
 class RandomSubset:
     """A uniformly random subset of s distinct observed contexts (all of them while there are fewer).
 
-    Every context has a random priority, a pure function of the seed and its bytes, and the s smallest
-    are kept: the subset does not depend on the order or the batches in which contexts were observed,
-    and changes ever more rarely.
+    It is drawn anew whenever a context was observed for the first time, as in the paper, whose cost of
+    O(s^2 K t) in round t comes from that. Every context has a random priority, a pure function of the
+    seed, its bytes and the number of distinct contexts, and the s smallest are kept: the subset depends
+    neither on the order nor on the batches in which contexts were observed.
     """
 
     s: int
@@ -56,11 +62,14 @@ class RandomSubset:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
             raise InvalidArgument("seed", "a whole number", repr(self.seed))
 
-    def choose(self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array) -> Array:
+    def choose(
+        self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array, observed: Callable[[], Array]
+    ) -> Array:
         """The s contexts of smallest priority."""
-        contexts = np.concatenate([kept, fresh])
+        contexts = observed()
         contexts = contexts[distinct_rows(contexts)[0]]
-        return contexts[np.argsort(fingerprint(contexts, int(self.seed)), kind="stable")[: self.s]]
+        draw = int(np.random.SeedSequence((int(self.seed), len(contexts))).generate_state(1, np.uint64)[0])
+        return contexts[np.argsort(fingerprint(contexts, draw), kind="stable")[: self.s]]
 
 
 @storable
@@ -85,7 +94,9 @@ class GreedyVariance:
         if self.at_most is not None:
             _check_count("at_most", self.at_most)
 
-    def choose(self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array) -> Array:
+    def choose(
+        self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array, observed: Callable[[], Array]
+    ) -> Array:
         """The contexts kept, with those that are needed to represent the fresh ones."""
         worst = unexplained.max(initial=0.0)
         if worst <= self.tolerance:
@@ -110,7 +121,9 @@ class PairedRule:
 
     rule: InducingRule
 
-    def choose(self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array) -> Array:
+    def choose(
+        self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array, observed: Callable[[], Array]
+    ) -> Array:
         """Both points of each context that the rule for contexts chooses."""
         assert isinstance(kernel, PointKernel)
         contexts = self.rule.choose(
@@ -118,6 +131,7 @@ class PairedRule:
             kept[: len(kept) // 2, :-1],
             fresh[: len(fresh) // 2, :-1],
             unexplained.reshape(2, -1).max(axis=0),
+            lambda: observed()[:, :-1],
         )
         return both_points(contexts)
 

@@ -62,9 +62,9 @@ class SparseEngine:
         """Rotate the batch into the statistics, or all data when the inducing points change."""
         kept = self.kept.reshape(len(self.kept), batch.points.shape[1])
         expected = f"a rule that chooses a finite array of shape (s, {kept.shape[1]})"
-        chosen = as_floats(
-            "inducing", self.rule.choose(self.kernel, kept, batch.points, self._unexplained(batch.points)), expected
-        )
+        unexplained = self._unexplained(batch.points)
+        chosen = self.rule.choose(self.kernel, kept, batch.points, unexplained, lambda: everything().points)
+        chosen = as_floats("inducing", chosen, expected)
         if chosen.ndim != 2 or chosen.shape[1] != kept.shape[1] or not np.isfinite(chosen).all():
             raise InvalidArgument("inducing", expected, f"shape {chosen.shape}")
         if np.array_equal(chosen, kept):
