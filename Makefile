@@ -34,7 +34,7 @@ help: ## what you are reading
 install: $(RUNTIME) ## the library and the superarm command, in .venv
 	@echo "ready: $(BIN)/superarm --help"
 
-demo: $(RUNTIME) ## one round from start to end, in the terminal
+demo: $(RUNTIME) ## the federated study on a small setting, and its report
 	@$(BIN)/superarm demo
 
 test: lint ## lint, then all tests, doctests, examples and the code in the docs

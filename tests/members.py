@@ -64,4 +64,11 @@ def policies() -> list[object]:
         sa.TCGPUCB(sparse),
         sa.OCLOKUCB(prior),
         sa.OCLOKUCB(sparse, seed=3),
+        sa.CGPUCB(prior),
+        sa.ACCUCB(horizon=100),
+        sa.ACCUCB(v1=0.5, v2=0.7, rho=0.8, seed=4),
+        sa.CCMAB(horizon=1000),
+        sa.CCMAB(horizon=20, alpha=0.5, oracle=sa.MILP(), seed=5),
+        sa.CUCB(),
+        sa.Uniform(seed=6),
     ]

@@ -19,6 +19,10 @@ def test_a_wrong_argument_is_named_with_what_was_expected_and_what_came():
         (errors.NonConforming, AssertionError),
         (errors.UnsolvableRound, Exception),
         (errors.UnreadableFile, Exception),
+        (errors.ForeignResults, Exception),
+        (errors.MissingData, Exception),
+        (errors.DownloadFailed, Exception),
+        (errors.UnexpectedData, ValueError),
     ],
 )
 def test_every_error_has_one_root_and_its_builtin_kin(kind, builtin):

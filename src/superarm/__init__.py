@@ -4,9 +4,12 @@ The names follow one round from top to bottom: what the learner is told, what it
 the policies, and the suites that check an implementation of your own.
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from superarm import errors
+from superarm.checks.environment import check_environment
 from superarm.checks.oracle import check_oracle
 from superarm.checks.policy import check_policy
 from superarm.checks.posterior import check_posterior
@@ -21,9 +24,15 @@ from superarm.oracles.greedy import Greedy
 from superarm.oracles.milp import MILP
 from superarm.oracles.oracle import Selection, Status
 from superarm.oracles.whole_groups import BestWholeGroups
+from superarm.policies.acc_ucb import ACCUCB
+from superarm.policies.cc_mab import CCMAB
+from superarm.policies.cgp_ucb import CGPUCB
+from superarm.policies.clairvoyant import Clairvoyant
+from superarm.policies.cucb import CUCB
 from superarm.policies.oclok_ucb import OCLOKUCB
 from superarm.policies.policy import load
 from superarm.policies.tcgp_ucb import TCGPUCB
+from superarm.policies.uniform import Uniform
 from superarm.posteriors.exact import ExactPosterior
 from superarm.posteriors.inducing import GreedyVariance, RandomSubset
 from superarm.posteriors.kernels import Linear, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
@@ -43,7 +52,28 @@ from superarm.rewards.variance import Variance
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
 
+if TYPE_CHECKING:
+    from superarm import datasets, environments, experiments, theory
+    from superarm.simulation import simulate
+
 __version__ = version("superarm")
+
+# The world around a round is imported when it is first asked for: playing a round needs neither frames nor plots.
+_LATER = {
+    "simulate": "superarm.simulation",
+    "environments": "superarm.environments",
+    "datasets": "superarm.datasets",
+    "experiments": "superarm.experiments",
+    "theory": "superarm.theory",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_LATER[name])
+    return getattr(module, name) if name == "simulate" else module
+
 
 __all__ = [
     "Round",
@@ -93,13 +123,25 @@ __all__ = [
     "Greedy",
     "TCGPUCB",
     "OCLOKUCB",
+    "CGPUCB",
+    "ACCUCB",
+    "CCMAB",
+    "CUCB",
+    "Uniform",
+    "Clairvoyant",
     "load",
     "storable",
+    "simulate",
+    "environments",
+    "datasets",
+    "experiments",
+    "theory",
     "check_reward",
     "check_group_reward",
     "check_posterior",
     "check_oracle",
     "check_policy",
+    "check_environment",
     "errors",
     "__version__",
 ]

@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+import os
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 import superarm
-from superarm import demo as demonstration
+from superarm.datasets.download import RELEASES
+from superarm.datasets.report import report_fetch
+from superarm.errors import SuperarmError
+from superarm.experiments import runner
+from superarm.experiments.studies import POLICIES, STUDIES, study
+from superarm.report.folder import report as write_report
+from superarm.report.folder import table
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Pick a set of items every round, learn from noisy feedback, and keep promises to groups.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
+app.add_typer(data, name="data")
+
+console = Console(highlight=False)
+INTERRUPTED = 130
+CORES = os.cpu_count() or 1
+
+Seed = Annotated[int, typer.Option(min=0, help="Of arrivals, noise and ties.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Processes; the results do not depend on it.")]
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """A mistake or a missing file is one line, not a traceback; an interruption says how to go on."""
+    try:
+        yield
+    except (SuperarmError, FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        Console(stderr=True, highlight=False).print(f"[red]superarm:[/red] {error}", soft_wrap=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        Console(stderr=True).print("\ninterrupted; the same command goes on where it stopped")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _version(wanted: bool) -> None:
@@ -32,10 +62,70 @@ def main(
     """Pick a set of items every round, learn from noisy feedback, and keep promises to groups."""
 
 
+@app.command("list")
+def list_() -> None:
+    """Studies and policies by name."""
+    for title, names in (("study", STUDIES), ("policy", POLICIES)):
+        listing = Table(title, "what it is", box=None, pad_edge=False, header_style="bold")
+        for name, words in names.items():
+            listing.add_row(name, words)
+        console.print(listing)
+        console.print()
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}.")],
+    runs: Annotated[int | None, typer.Option(min=1, help="Independent runs; by default the paper's number.")] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="Rounds T; by default the paper's number.")] = None,
+    seed: Seed = 0,
+    policies: Annotated[str | None, typer.Option(help="Some of the study's policies, with commas between.")] = None,
+    jobs: Jobs = CORES,
+    out: Annotated[Path | None, typer.Option(help="Folder of the results; by default results/STUDY.")] = None,
+    data: Annotated[str | None, typer.Option(help="For movies: a MovieLens folder, or 'synthetic'.")] = None,
+) -> None:
+    """Run a study; the same command resumes it, whatever stopped it."""
+    with _plain_errors():
+        chosen = None if policies is None else tuple(part.strip() for part in policies.split(",") if part.strip())
+        experiment = study(name, data=data, console=console).with_changes(rounds=rounds, runs=runs, policies=chosen)
+        folder = out or Path("results") / name
+        found = runner.run(experiment, folder=folder, seed=seed, jobs=jobs)
+        console.print(table(found.frame))
+        if experiment.data is not None:
+            console.print(f"data: {experiment.data}")
+        console.print(f"results in {folder}; for figures and a page:  superarm report {folder}", soft_wrap=True)
+
+
+@app.command()
+def report(folder: Annotated[Path, typer.Argument(help="A folder that 'superarm run' has filled.")]) -> None:
+    """Write report.html and the figures of a finished study beside its results."""
+    with _plain_errors():
+        console.print(f"written: {write_report(folder)}", soft_wrap=True)
+
+
+@data.command()
+def movielens(
+    release: Annotated[str, typer.Option(help=f"{', '.join(RELEASES)}.")] = "ml-latest-small",
+    cache: Annotated[Path | None, typer.Option(help="Folder of the cache; by default the platform's.")] = None,
+) -> None:
+    """Fetch a MovieLens release once, verify its checksum, and keep it."""
+    with _plain_errors():
+        report_fetch(release, console, cache)
+
+
 @app.command()
 def demo(
-    rounds: Annotated[int, typer.Option(min=1, help="How many rounds to play.")] = 6,
-    seed: Annotated[int, typer.Option(min=0, help="Of arrivals, noise and ties.")] = 0,
+    seed: Seed = 0,
+    jobs: Jobs = CORES,
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results/demo"),
+    show: Annotated[bool, typer.Option(help="Open the report in a browser.")] = False,
 ) -> None:
-    """Play a small privacy-aware federated loop in the terminal."""
-    demonstration.play(rounds, seed, Console(highlight=False))
+    """Run the federated study on a small setting and report it."""
+    with _plain_errors():
+        small = study("federated").with_changes(rounds=40, runs=4)
+        found = runner.run(small, folder=out, seed=seed, jobs=jobs)
+        console.print(table(found.frame))
+        page = write_report(out)
+        console.print(f"the report: {page.absolute()}", soft_wrap=True)
+        if show:
+            webbrowser.open(page.absolute().as_uri())

@@ -33,9 +33,34 @@ class UnreadableFile(SuperarmError):
     """A saved file is damaged, truncated, or not one of superarm's."""
 
 
+class ForeignResults(SuperarmError):
+    """A results folder is of another configuration, unfinished, or not one of superarm's; it is left as it is."""
+
+
 class NotStorable(SuperarmError, TypeError):
     """An object cannot be saved because part of it is not plain data."""
 
 
 class NonConforming(SuperarmError, AssertionError):
     """An object breaks the contract that a ``check_*`` suite verifies."""
+
+
+class UnexpectedData(SuperarmError, ValueError):
+    """A data set on disk is not what its layout says; the message names the file or folder."""
+
+    def __init__(self, where: str, expected: str, came: object) -> None:
+        self.where = where
+        self.expected = expected
+        self.came = came
+        super().__init__(where, expected, came)
+
+    def __str__(self) -> str:
+        return f"{self.where}: expected {self.expected}, got {self.came}"
+
+
+class MissingData(SuperarmError):
+    """A study needs data that nobody has fetched or named; the message says how to get them."""
+
+
+class DownloadFailed(SuperarmError):
+    """A data set could not be fetched, verified or unpacked; nothing of it will be taken for whole."""

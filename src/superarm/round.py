@@ -48,6 +48,8 @@ class Round:
         which super arms are allowed
     reward
         u, by default the sum
+    arm_ids
+        (M,) who each arm is, any hashable labels, for policies that remember arms by identity; None: the context is
 
     >>> import numpy as np, superarm as sa
     >>> round = sa.Round(
@@ -67,6 +69,7 @@ class Round:
     constraint: Constraint | Mapping[Hashable, Constraint] | None = None
     feasible: Feasible
     reward: Reward = field(default_factory=Sum)
+    arm_ids: Any = None
     grouping: Groups = field(init=False, repr=False)
     promises: tuple[Promise, ...] = field(init=False, repr=False)
 
@@ -89,8 +92,12 @@ class Round:
         for reward in (self.reward, *(promise.reward for promise in promises)):
             if isinstance(reward, PerArm):
                 reward.check_size(arms)
+        ids = None if self.arm_ids is None else label_array(self.arm_ids, "arm_ids")
+        if ids is not None and len(ids) != arms:
+            raise InvalidArgument("arm_ids", f"one label per arm ({arms})", f"{len(ids)} labels")
         for name, value in (
             ("t", int(self.t)),
+            ("arm_ids", ids),
             ("contexts", contexts),
             ("groups", labels),
             ("grouping", grouping),

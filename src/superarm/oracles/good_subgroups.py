@@ -82,7 +82,7 @@ class GoodSubgroups:
 
     def allows(self, arms: Any) -> bool:
         """Whether every group that the super arm ``arms`` touches keeps its promise."""
-        return all(group.margin is None or self._keeps(group) for group in self.touched(arms))
+        return all(self.keeps(group) for group in self.touched(arms))
 
     def __contains__(self, subset: Any) -> bool:
         """Whether ``subset`` is a good subgroup: non-empty, of one group, and keeping its promise."""
@@ -132,7 +132,10 @@ class GoodSubgroups:
         """Whether the group has no promise."""
         return group not in self._promise_of
 
-    def _keeps(self, touched: TouchedGroup) -> bool:
+    def keeps(self, touched: TouchedGroup) -> bool:
+        """Whether a touched group keeps its promise; one without a promise does."""
+        if touched.value is None:
+            return True
         promise, threshold = self._promise_of[self.round.grouping.position(touched.label)]
         return bool(is_good(touched.value, threshold, promise.sense))
 

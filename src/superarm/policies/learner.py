@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,11 @@ import numpy as np
 from superarm.errors import InvalidArgument
 from superarm.groups import IntArray
 from superarm.indices import beta
+from superarm.policies.settings import fraction
+from superarm.policies.ties import Seed, seed_number, tie_order
 from superarm.posteriors.posterior import Posterior
-from superarm.rewards.reward import PerArm
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
-
-Seed = int | np.random.Generator | None
 
 
 @storable
@@ -49,15 +47,13 @@ class Learner:
         """Check the settings and draw a number from the seed."""
         if isinstance(posterior, type) or not isinstance(posterior, Posterior):
             raise InvalidArgument("posterior", "an object with predict and condition", repr(posterior))
-        if isinstance(delta, bool) or not isinstance(delta, Real) or not 0.0 < delta < 1.0:
-            raise InvalidArgument("delta", "a number between 0 and 1", repr(delta))
         if max_arms is not None and (not isinstance(max_arms, (int, np.integer)) or max_arms < 1):
             raise InvalidArgument("max_arms", "a whole number >= 1, or None", repr(max_arms))
         return cls(
             posterior=posterior,
-            delta=float(delta),
+            delta=fraction("delta", delta),
             max_arms=None if max_arms is None else int(max_arms),
-            seed=_number(seed),
+            seed=seed_number(seed),
         )
 
     def beta(self, round: Round) -> float:
@@ -67,29 +63,11 @@ class Learner:
         return beta(round.t, self.max_arms or max(self.largest_round, len(round), 1), self.delta)
 
     def tie_order(self, round: Round) -> IntArray:
-        """(M,) the arms in the order in which ties are broken: a permutation drawn from the seed and t.
-
-        Arms are sorted by group, context and what rewards know of them first, so the order in which they are listed
-        does not matter; only arms alike in all keep it. Without the draw the first round, where all arms tie, would
-        always favour the same.
-        """
-        rewards = (round.reward, *(promise.reward for promise in round.promises))
-        entries = [reward.entries(len(round)) for reward in rewards if isinstance(reward, PerArm)]
-        canonical = np.lexsort((*entries, *round.contexts.T[::-1], round.grouping.codes))
-        return canonical[np.random.default_rng((self.seed, round.t)).permutation(len(round))]
+        """(M,) the arms in the order in which ties are broken: see :func:`~superarm.policies.ties.tie_order`."""
+        return tie_order(round, self.seed)
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Condition the posterior on the outcomes of a round; if anything is wrong, nothing changes."""
         shown = Outcomes.of(round, arms, outcomes)
         self.posterior = self.posterior.condition(round.contexts[shown.arms], shown.values)
         self.largest_round = max(self.largest_round, len(round))
-
-
-def _number(seed: Seed) -> int:
-    if isinstance(seed, np.random.Generator):
-        return int(seed.integers(2**63))
-    if seed is None:
-        return int(np.random.default_rng().integers(2**63))
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidArgument("seed", "a whole number >= 0, a Generator, or None", repr(seed))
-    return int(seed)

@@ -12,8 +12,8 @@ from typing import Any
 
 from superarm import storage
 from superarm.oracles.oracle import Selection, SuperArmOracle
-from superarm.policies.learner import Seed
 from superarm.policies.tcgp_ucb import TCGPUCB
+from superarm.policies.ties import Seed
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Round
 

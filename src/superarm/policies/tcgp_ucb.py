@@ -10,10 +10,11 @@ from typing import Any
 from superarm import storage
 from superarm.errors import InvalidArgument
 from superarm.indices import Indices, double_ucb
-from superarm.oracles.automatic import Automatic
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection, SuperArmOracle
-from superarm.policies.learner import Learner, Seed
+from superarm.policies.learner import Learner
+from superarm.policies.settings import oracle_or_exact
+from superarm.policies.ties import Seed
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Round
 
@@ -72,11 +73,9 @@ class TCGPUCB:
     ) -> None:
         if isinstance(zeta, bool) or not isinstance(zeta, Real) or not 0.0 <= zeta <= 1.0:
             raise InvalidArgument("zeta", "a number from 0 to 1", repr(zeta))
-        if oracle is not None and not callable(oracle):
-            raise InvalidArgument("oracle", "a callable (index, round, good) -> Selection", repr(oracle))
         self.learner = Learner.of(posterior, delta=delta, max_arms=max_arms, seed=seed)
         self.zeta = float(zeta)
-        self.oracle = Automatic() if oracle is None else oracle
+        self.oracle = oracle_or_exact(oracle)
 
     @property
     def posterior(self) -> Posterior:

@@ -1,0 +1,8 @@
+"""Environments: where rounds come from, and the truth behind them."""
+
+from superarm.environments.environment import Environment
+from superarm.environments.federated import Federated
+from superarm.environments.gp_sample import GPSample
+from superarm.environments.movies import Movies
+
+__all__ = ["Environment", "Federated", "GPSample", "Movies"]

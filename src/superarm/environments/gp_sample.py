@@ -1,0 +1,89 @@
+"""Outcomes drawn from a Gaussian process: the trade-off study of the appendix."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from superarm.environments.environment import with_gaussian_noise
+from superarm.feasible import WholeGroups
+from superarm.groups import Array, IntArray
+from superarm.posteriors.basis import Basis, greedy
+from superarm.posteriors.kernel import Kernel
+from superarm.posteriors.kernels import SquaredExponential
+from superarm.rewards.variance import Variance
+from superarm.round import Round
+
+NEGLIGIBLE = 1e-12  # share of the prior variance that a draw from the pool leaves out
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPSample:
+    """Groups of arms whose contexts and outcomes come from a pool of points where a GP was sampled once.
+
+    The pool is ``pool`` uniform points of [0, 1]^2 and two independent draws of a GP there, fixed by ``seed``. Every
+    round Poisson(``groups``) groups of Poisson(``arms``) arms arrive, empty ones dropped, each arm a uniform draw from
+    the pool. The promise is a variance of at least the ``percentile`` of the variances of all groups of the first
+    ``horizon`` rounds; at most ``most_groups`` groups are picked, each whole.
+    """
+
+    seed: int = 0
+    groups: float = 50.0
+    arms: float = 5.0
+    pool: int = 6000
+    kernel: Kernel = field(default_factory=lambda: SquaredExponential(lengthscale=0.5))
+    noise_std: float = 0.1
+    percentile: float = 80.0
+    most_groups: int = 10
+    horizon: int = 100
+
+    @cached_property
+    def contexts(self) -> Array:
+        """(pool, 2) points of the pool."""
+        return np.random.default_rng((self.seed, 0)).uniform(size=(self.pool, 2))
+
+    @cached_property
+    def truth(self) -> Array:
+        """(pool, 2) expected outcomes at the points of the pool.
+
+        K = Phi^T Phi up to a negligible remainder, so Phi^T z with standard normal z is a draw of the GP, at a fraction
+        of the cost of factoring K.
+        """
+        empty = Basis.of(self.kernel, self.contexts[:0])
+        chosen = greedy(self.kernel, empty, self.contexts, NEGLIGIBLE, None)
+        phi = Basis.of(self.kernel, self.contexts[chosen]).features(self.kernel, self.contexts)
+        return phi.T @ np.random.default_rng((self.seed, 1)).normal(size=(len(phi), 2))
+
+    def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
+        """Rounds with new groups each."""
+        known = [self._arrive(rng) for _ in range(self.horizon)]
+        rewards = [np.var(self.truth[ids[codes == g], 1]) for ids, codes in known for g in np.unique(codes)]
+        threshold = float(np.percentile(rewards, self.percentile))
+        later = (self._arrive(rng) for _ in itertools.count())
+        for t, (ids, codes) in enumerate(itertools.chain(known, later), start=1):
+            yield Round(
+                t=t,
+                contexts=self.contexts[ids],
+                groups=codes,
+                constraint=Variance() >= threshold,
+                feasible=WholeGroups(self.most_groups),
+                arm_ids=ids,
+            )
+
+    def _arrive(self, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        sizes = rng.poisson(self.arms, rng.poisson(self.groups))
+        codes = np.repeat(np.arange(np.count_nonzero(sizes)), sizes[sizes > 0])
+        return rng.integers(self.pool, size=len(codes)), codes
+
+    def expected_outcomes(self, round: Round) -> Array:
+        """(M, 2) the sampled functions at the arms."""
+        at: Array = self.truth[round.arm_ids]
+        return at
+
+    def outcomes(self, round: Round, rng: np.random.Generator) -> Array:
+        """(M, 2) the same with Gaussian noise."""
+        return with_gaussian_noise(self.expected_outcomes(round), self.noise_std, rng)

@@ -1,0 +1,132 @@
+"""Results of an experiment: one row per round, policy and run, and where they came from."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import secrets
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from superarm.errors import ForeignResults, UnreadableFile
+from superarm.experiments.experiment import Experiment
+
+COLUMNS = (
+    "experiment",
+    "policy",
+    "run",
+    "t",
+    "arms",
+    "reward",
+    "optimal_reward",
+    "super_arm_regret",
+    "group_regret",
+    "total_regret",
+    "groups_touched",
+    "groups_satisfied",
+    "status",
+    "alpha",
+    "select_seconds",
+    "update_seconds",
+)
+PACKAGES = ("superarm", "numpy", "scipy", "numba", "polars")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """A folder's table and manifest."""
+
+    frame: pl.DataFrame
+    manifest: dict[str, Any]
+
+
+def read(folder: Path) -> Results:
+    """Read a finished folder."""
+    missing = [name for name in ("manifest.json", "results.parquet") if not (folder / name).exists()]
+    if missing:
+        raise ForeignResults(
+            f"{folder}: no finished results here ({missing[0]} is missing); run the experiment, or let it finish"
+        )
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        frame = pl.read_parquet(folder / "results.parquet")
+    except (ValueError, pl.exceptions.PolarsError) as error:
+        raise UnreadableFile(
+            f"{folder}: damaged results ({error}); delete the file and run the experiment again"
+        ) from error
+    missing = [name for name in COLUMNS if name not in frame.columns]
+    if missing:
+        raise ForeignResults(f"{folder}: results.parquet lacks the columns {missing}")
+    return Results(frame=frame, manifest=manifest)
+
+
+def configuration(experiment: Experiment, seed: int) -> dict[str, Any]:
+    """Everything that decides the rows: equal configurations give equal results."""
+    return {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "rounds": experiment.rounds,
+        "runs": experiment.runs,
+        "seed": seed,
+        "policies": list(experiment.policies),
+        "zeta": experiment.zeta,
+        "settings": json.loads(json.dumps(experiment.settings)),
+        "data": experiment.data,
+    }
+
+
+def claim_folder(folder: Path, experiment: Experiment, seed: int) -> None:
+    """Make the folder this experiment's, or refuse one that belongs to another."""
+    wanted = configuration(experiment, seed)
+    path = folder / "manifest.json"
+    if path.exists():
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            raise UnreadableFile(f"{path}: damaged; give another --out, or delete the folder") from None
+        differing = [key for key, value in wanted.items() if manifest.get(key) != value]
+        if differing:
+            key = differing[0]
+            raise ForeignResults(
+                f"{folder}: holds results of another configuration ({', '.join(differing)} differ: {key} is "
+                f"{manifest.get(key)!r} there and {wanted[key]!r} here); give another --out, or delete the folder"
+            )
+        return
+    if folder.exists() and any(folder.iterdir()):
+        raise ForeignResults(f"{folder}: is not empty and holds no manifest; give another --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    text = json.dumps({**wanted, "versions": versions, "commit": _commit()}, indent=2, ensure_ascii=False)
+    write_atomically(path, lambda temporary: temporary.write_text(text + "\n", encoding="utf-8"))
+
+
+def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let ``write`` fill a temporary file, then put it in place: the whole file appears at once, or nothing."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        write(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _commit() -> str | None:
+    """The commit of the code, where it runs from a checkout."""
+    here = Path(__file__).parent
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True, timeout=10
+        )
+        tracked = subprocess.run(
+            ["git", "ls-files", "--error-unmatch", __file__], cwd=here, capture_output=True, check=False, timeout=10
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip() if tracked.returncode == 0 else None

@@ -1,0 +1,176 @@
+"""Runs an experiment: in parallel, resumable at any moment, the same for any number of jobs.
+
+The unit of work is one policy in one run. Its rows are written to a file of their own, whole or not at all, so whatever
+is interrupted starts that unit again and no row is lost or doubled. When every unit is there the table is put together.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from joblib import Parallel, delayed
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+from threadpoolctl import threadpool_limits
+
+from superarm.errors import InvalidArgument
+from superarm.experiments.experiment import BENCHMARK, Experiment, Setting, run_entropy, seed_of
+from superarm.experiments.results import COLUMNS, Results, claim_folder, read, write_atomically
+from superarm.simulation import PLAYED, play, with_regret
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """One policy in one run."""
+
+    experiment: Experiment
+    seed: int
+    run: int
+    policy: str
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """A file name."""
+        return f"{self.run:04d}-{list(self.experiment.policies).index(self.policy):02d}"
+
+    @property
+    def rows(self) -> Path:
+        """Where its rows are when it is done."""
+        return self.folder / "parts" / f"{self.name}.parquet"
+
+    @property
+    def pulse(self) -> Path:
+        """A file that grows by one byte per round, for the progress display."""
+        return self.folder / "parts" / f"{self.name}.rounds"
+
+    def is_done(self) -> bool:
+        """Whether its rows are there and whole."""
+        try:
+            return len(pl.read_parquet(self.rows, columns=["t"])) == self.experiment.rounds
+        except (OSError, pl.exceptions.PolarsError):
+            return False
+
+    def play(self) -> None:
+        """Play the unit and leave its rows."""
+        entropy = run_entropy(self.seed, self.run)
+        environment = self.experiment.environment(seed_of(entropy, "environment"))
+        setting = Setting(
+            rounds=self.experiment.rounds, seed=seed_of(entropy, f"policy {self.policy}"), environment=environment
+        )
+        policy = self.experiment.policies[self.policy](setting)
+        rows = []
+        # One BLAS thread a process: more would fight over the cores, and sums in another order give other bits.
+        with threadpool_limits(1), self.pulse.open("wb", buffering=0) as pulse:
+            for row in play(policy, environment, rounds=self.experiment.rounds, seed=entropy):
+                rows.append(row)
+                pulse.write(b".")
+        frame = pl.DataFrame(rows, schema=PLAYED)
+        write_atomically(self.rows, lambda temporary: frame.write_parquet(temporary))
+
+
+def run(
+    experiment: Experiment, *, folder: Path, seed: int = 0, jobs: int = 1, console: Console | None = None
+) -> Results:
+    """Run what is missing in ``folder`` and return the results; an empty or new folder is started."""
+    if jobs < 1:
+        raise InvalidArgument("jobs", "a whole number >= 1", jobs)
+    claim_folder(folder, experiment, seed)
+    if (folder / "results.parquet").exists():
+        return read(folder)
+    (folder / "parts").mkdir(exist_ok=True)
+    units = [
+        Unit(experiment=experiment, seed=seed, run=run, policy=policy, folder=folder)
+        for run in range(experiment.runs)
+        for policy in experiment.policies
+    ]
+    missing = [unit for unit in units if not unit.is_done()]
+    with _Display(units, missing, console or Console(stderr=True)):
+        if jobs == 1:
+            for unit in missing:
+                unit.play()
+        else:
+            work = Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(unit.play)() for unit in missing)
+            for _ in work:
+                pass
+    frame = pl.concat(_rows_of_run(experiment, units, run) for run in range(experiment.runs))
+    write_atomically(folder / "results.parquet", lambda temporary: frame.write_parquet(temporary))
+    shutil.rmtree(folder / "parts")
+    return read(folder)
+
+
+def _rows_of_run(experiment: Experiment, units: list[Unit], run: int) -> pl.DataFrame:
+    played = {unit.policy: pl.read_parquet(unit.rows) for unit in units if unit.run == run}
+    optimal = played[BENCHMARK].select("t", optimal_reward="reward")
+    return pl.concat(
+        with_regret(frame, optimal, experiment.zeta)
+        .with_columns(experiment=pl.lit(experiment.name), policy=pl.lit(policy), run=pl.lit(run, dtype=pl.Int64))
+        .select(COLUMNS)
+        for policy, frame in played.items()
+    )
+
+
+class _Rate(ProgressColumn):
+    """Rounds per second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:.0f} rounds/s" if task.speed else "", style="progress.data.speed")
+
+
+class _Display:
+    """One progress bar over all rounds of all workers, fed by the files that they let grow."""
+
+    def __init__(self, units: list[Unit], missing: list[Unit], console: Console) -> None:
+        self.units, self.missing = units, missing
+        self.rounds = units[0].experiment.rounds if units else 0
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("rounds"),
+            _Rate(),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self.stopping = threading.Event()
+        self.watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> None:
+        if not self.missing:
+            return
+        done = (len(self.units) - len(self.missing)) * self.rounds
+        for unit in self.missing:
+            unit.pulse.unlink(missing_ok=True)
+        words = f"{self.missing[0].experiment.name}" + (", resumed" if done else "")
+        self.task = self.progress.add_task(words, total=len(self.units) * self.rounds, completed=done)
+        self.already = done
+        self.progress.start()
+        self.watcher.start()
+
+    def __exit__(self, *_: object) -> None:
+        if not self.missing:
+            return
+        self.stopping.set()
+        self.watcher.join()
+        self._update()
+        self.progress.stop()
+
+    def _watch(self) -> None:
+        while not self.stopping.wait(0.2):
+            self._update()
+
+    def _update(self) -> None:
+        played = sum(_size(unit.pulse) for unit in self.missing)
+        self.progress.update(self.task, completed=self.already + played)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

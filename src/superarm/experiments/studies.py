@@ -1,0 +1,68 @@
+"""The studies by name, as the command line knows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from superarm.datasets.cache import cache_folder
+from superarm.datasets.download import RELEASES
+from superarm.datasets.movielens import MovieLens, read
+from superarm.datasets.synthetic import synthetic
+from superarm.errors import InvalidArgument, MissingData
+from superarm.experiments import paper
+from superarm.experiments.experiment import Experiment
+
+STUDIES = {
+    "federated": "requests to clients under limits on leakage (section 5.1 of the paper)",
+    "movies": "movie-user pairs under floors for locations (section 5.2); needs MovieLens data",
+    "tradeoff": "whole groups under a floor on their variance, five values of zeta (appendix)",
+}
+POLICIES = {
+    "tcgp-ucb": "the paper's algorithm with the exact posterior",
+    "stcgp-ucb": "the same with the paper's sparse posterior",
+    "oclok-ucb": "combinatorial GP-UCB without groups (Nika et al. 2021)",
+    "cgp-ucb": "contextual GP-UCB, one arm a round (Krause and Ong 2011); federated only",
+    "acc-ucb": "adaptive discretisation (Nika et al. 2020)",
+    "cc-mab": "fixed hypercubes (Chen et al. 2018)",
+    "cucb": "one counter per arm (Chen et al. 2013)",
+    "uniform": "random feasible super arms",
+    "clairvoyant": "the benchmark: plays on the truth",
+}
+PAPERS_RELEASE = "ml-25m"
+
+
+def study(name: str, *, data: str | None = None, console: Console | None = None) -> Experiment:
+    """The study of this name; ``data`` is a MovieLens folder, ``"synthetic"``, or None for what was fetched."""
+    if name not in STUDIES:
+        raise InvalidArgument("study", f"one of {', '.join(STUDIES)}", repr(name))
+    if name != "movies":
+        if data is not None:
+            raise InvalidArgument("data", f"nothing: {name} uses no data", repr(data))
+        return paper.federated() if name == "federated" else paper.tradeoff()
+    ratings, label = _movielens(data, console)
+    return paper.movies(ratings, label)
+
+
+def _movielens(data: str | None, console: Console | None) -> tuple[MovieLens, str]:
+    if data == "synthetic":
+        return synthetic(seed=0), "a synthetic look-alike, NOT MovieLens"
+    folder = Path(data) if data is not None else _fetched()
+    ratings = read(folder, progress=console)
+    if ratings.name == PAPERS_RELEASE:
+        return ratings, PAPERS_RELEASE
+    size = f"{len(ratings.ratings)} ratings by {ratings.ratings['user'].n_unique()} users"
+    return ratings, f"{ratings.name}, not the paper's {PAPERS_RELEASE}: {size} after the paper's filter"
+
+
+def _fetched() -> Path:
+    home = cache_folder() / "movielens"
+    for release in (PAPERS_RELEASE, *RELEASES):
+        if (home / release).is_dir():
+            return home / release
+    raise MissingData(
+        "the movies study needs MovieLens ratings. Fetch them once:  superarm data movielens --release ml-25m  "
+        "(ml-latest-small is quicker),  or name a folder of yours:  --data DIR,  or run on a generated look-alike:  "
+        "--data synthetic"
+    )

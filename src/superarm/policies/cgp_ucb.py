@@ -1,0 +1,53 @@
+"""CGP-UCB: contextual GP-UCB of Krause and Ong (2011), which plays one arm a round.
+
+Index i_t(x) = mu_1(x) + sqrt(beta_t) sigma_1(x); the arm with the largest index is played, whatever else the round
+would allow.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+from superarm import storage
+from superarm.feasible import AtMost, WholeGroups
+from superarm.oracles.oracle import Selection
+from superarm.policies.oclok_ucb import OCLOKUCB
+from superarm.policies.ties import Seed
+from superarm.posteriors.posterior import Posterior
+from superarm.round import Round
+
+
+@storage.storable
+@dataclass(eq=False, init=False)
+class CGPUCB:
+    """Plays the single arm with the largest upper confidence bound; per-group caps of 0 still close a group.
+
+    Parameters are those of :class:`~superarm.TCGPUCB`.
+    """
+
+    one_arm: OCLOKUCB
+
+    def __init__(
+        self, posterior: Posterior, *, delta: float = 0.05, max_arms: int | None = None, seed: Seed = 0
+    ) -> None:
+        self.one_arm = OCLOKUCB(posterior, delta=delta, max_arms=max_arms, seed=seed)
+
+    @property
+    def posterior(self) -> Posterior:
+        """What is believed now."""
+        return self.one_arm.posterior
+
+    def select(self, round: Round) -> Selection:
+        """Pick one arm; pure."""
+        caps = None if isinstance(round.feasible, WholeGroups) else round.feasible.per_group
+        return self.one_arm.select(replace(round, feasible=AtMost(1, per_group=caps)))
+
+    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
+        self.one_arm.update(round, arms, outcomes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
+        storage.write(self, path)

@@ -1,0 +1,104 @@
+"""CUCB: Chen, Wang and Yuan (2013), "Combinatorial Multi-Armed Bandit: General Framework and Applications", ICML.
+
+Arm i with T_i outcomes of mean mu_i has the index (Algorithm 1)::
+
+    mu_i + sqrt(3 ln t / (2 T_i))
+
+and the best feasible super arm at the index is played. Contexts are no part of it: an arm learns from itself alone.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from superarm import storage
+from superarm.groups import Groups, IntArray
+from superarm.indices import Indices
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.policies.settings import oracle_or_exact
+from superarm.policies.tally import Tally, distinct_rows
+from superarm.policies.ties import Seed, ahead, seed_number, tie_order
+from superarm.round import Outcomes, Round
+
+
+@storage.storable
+@dataclass(eq=False, init=False)
+class CUCB:
+    """One upper confidence bound per arm, whoever is like it.
+
+    An arm is who ``round.arm_ids`` says it is; in rounds without them arms of the same context are the same arm.
+    Promises to groups are ignored, and only the first outcome matters.
+
+    The paper first plays every arm once. Here arms come and go, so arms never played come first in every round, at
+    one finite value above all other indices: see :func:`~superarm.policies.ties.ahead`.
+
+    Parameters
+    ----------
+    oracle
+        finds the super arm; by default :class:`~superarm.Automatic`
+    seed
+        decides ties, together with t
+
+    >>> import numpy as np, superarm as sa
+    >>> policy = CUCB()
+    >>> ads = sa.Round(t=1, contexts=np.zeros((3, 1)), arm_ids=["shoes", "hats", "ties"], feasible=sa.AtMost(2))
+    >>> policy.update(ads, [0, 2], outcomes=[[0.9, 0.0], [0.1, 0.0]])
+    >>> policy.select(ads).arms.tolist()  # hats were never shown, and shoes did better than ties
+    [0, 1]
+    """
+
+    by_id: Tally
+    by_context: Tally
+    oracle: SuperArmOracle
+    seed: int
+
+    def __init__(self, *, oracle: SuperArmOracle | None = None, seed: Seed = 0) -> None:
+        self.by_id = Tally.empty()
+        self.by_context = Tally.empty()
+        self.oracle = oracle_or_exact(oracle)
+        self.seed = seed_number(seed)
+
+    def indices(self, round: Round) -> Indices:
+        """The upper confidence bound of every arm; arms never played have one value above all of these."""
+        names, codes = _identities(round, np.arange(len(round)))
+        tally = self.by_context if round.arm_ids is None else self.by_id
+        count, mean = tally.look_up(names)
+        bound = mean + np.sqrt(3.0 * math.log(round.t) / (2.0 * np.maximum(count, 1)))
+        return Indices(reward=ahead(bound[codes], (count == 0)[codes], round), satisfying=None)
+
+    def select(self, round: Round) -> Selection:
+        """Pick a super arm; pure."""
+        order = tie_order(round, self.seed)
+        index = self.indices(round).reward
+        return self.oracle(index, round, GoodSubgroups(round, None, order))
+
+    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
+        shown = Outcomes.of(round, arms, outcomes)
+        came = ~np.isnan(shown.values[:, 0])
+        names, codes = _identities(round, shown.arms[came])
+        tally = self.by_context if round.arm_ids is None else self.by_id
+        tally = tally.add(names, codes, shown.values[came, 0])
+        if round.arm_ids is None:
+            self.by_context = tally
+        else:
+            self.by_id = tally
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
+        storage.write(self, path)
+
+
+def _identities(round: Round, arms: IntArray) -> tuple[Sequence[Hashable], IntArray]:
+    """Who is among ``arms``, (k,), each once, and (k,) which of them each arm is."""
+    if round.arm_ids is None:
+        return distinct_rows(round.contexts[arms])
+    ids = Groups.of(round.arm_ids[arms], "arm_ids")
+    return ids.labels, ids.codes

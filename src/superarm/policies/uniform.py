@@ -1,0 +1,88 @@
+"""A random super arm: the floor under every comparison."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from superarm import storage
+from superarm.feasible import WholeGroups
+from superarm.groups import IntArray
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Selection, Status
+from superarm.policies.ties import Seed, seed_number, tie_order
+from superarm.rewards.reward import Additive, reward_of
+from superarm.round import Outcomes, Round
+
+
+@storage.storable
+@dataclass(eq=False, init=False)
+class Uniform:
+    """Takes the arms in a uniformly random order, each if the super arm stays feasible; learns nothing.
+
+    So the super arm is always one to which nothing can be added. Where only the total is limited, or only the groups
+    are capped, all such super arms are equally likely; where both are, those are likelier to which more orders lead.
+    With ``WholeGroups(n)`` all sets of n groups are equally likely, whatever their sizes. The order is drawn from the
+    seed and t; u and promises play no part, and the index is 0 for every arm.
+
+    Parameters
+    ----------
+    seed
+        decides everything, together with t
+
+    >>> import numpy as np, superarm as sa
+    >>> round = sa.Round(t=1, contexts=np.linspace(0, 1, 40)[:, None], feasible=sa.AtMost(20))
+    >>> len(Uniform(seed=3).select(round).arms)
+    20
+    """
+
+    seed: int
+
+    def __init__(self, *, seed: Seed = 0) -> None:
+        self.seed = seed_number(seed)
+
+    def select(self, round: Round) -> Selection:
+        """Pick a super arm; pure."""
+        order = tie_order(round, self.seed)
+        arms = _fitting(round, order) if not isinstance(round.feasible, WholeGroups) else self._groups(round)
+        short = not isinstance(round.feasible, WholeGroups) and len(arms) < round.feasible.totals(len(round))[0]
+        index = np.zeros(len(round))
+        # Where scores of 0 sum up inside u, all super arms are worth the same and this one is as good as any.
+        equal = isinstance(round.reward, Additive)
+        return Selection.of(
+            arms,
+            round=round,
+            index=index,
+            good=GoodSubgroups(round, None, order),
+            upper_bound=reward_of(round.reward, index[arms], arms) if equal else np.inf,
+            status=Status.UNDERFILLED if short else Status.OPTIMAL if equal else Status.LIMIT,
+            solver="uniform",
+        )
+
+    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+        """Check the outcomes, (k, 2), of ``arms`` as every policy does, and forget them."""
+        Outcomes.of(round, arms, outcomes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
+        storage.write(self, path)
+
+    def _groups(self, round: Round) -> IntArray:
+        groups = round.grouping
+        assert isinstance(round.feasible, WholeGroups)
+        drawn = np.random.default_rng((self.seed, round.t)).permutation(len(groups))[: round.feasible.n]
+        return np.flatnonzero(np.isin(groups.codes, drawn))
+
+
+def _fitting(round: Round, order: IntArray) -> IntArray:
+    """The arms, in this order, each taken if the caps and the total allow."""
+    assert not isinstance(round.feasible, WholeGroups)
+    codes = round.grouping.codes[order]
+    by_group = np.argsort(codes, kind="stable")
+    place = np.empty(len(order), dtype=np.intp)  # how many of its group come before each arm
+    place[by_group] = np.arange(len(order)) - round.grouping.starts[codes[by_group]]
+    _, most = round.feasible.totals(len(round))
+    return order[place < round.feasible.caps(round.grouping)[codes]][:most]

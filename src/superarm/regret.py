@@ -1,0 +1,90 @@
+"""Regret: one definition for the simulation, the report and everybody else (section 2.3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from superarm.feasible import is_feasible
+from superarm.groups import Array, IntArray
+from superarm.oracles.automatic import Automatic
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Selection, Status
+from superarm.rewards.reward import reward_of
+from superarm.round import Round
+
+
+@dataclass(frozen=True, kw_only=True)
+class Performance:
+    """What a super arm is truly worth in its round.
+
+    Attributes
+    ----------
+    reward
+        u(f_1(x_S)), the expected reward
+    group_regret
+        sum over touched groups of how much they miss their thresholds
+    groups_touched, groups_satisfied
+        groups that the super arm picks from, and those of them that keep their promise; a group without a promise
+        keeps it
+    """
+
+    reward: float
+    group_regret: float
+    groups_touched: int
+    groups_satisfied: int
+
+
+def performance(round: Round, arms: IntArray, expected: Array) -> Performance:
+    """Judge ``arms`` by the truth ``expected``, (M, 2).
+
+    Untouched groups are satisfied and cause no regret. What the predicate calls good causes none either, so a promise
+    missed by less than its tolerance does not count.
+    """
+    arms = np.sort(round.check_arms(arms))
+    truth = GoodSubgroups(round, expected[:, 1])
+    touched = truth.touched(arms)
+    broken = [group.margin for group in touched if group.margin is not None and not truth.keeps(group)]
+    return Performance(
+        reward=reward_of(round.reward, expected[arms, 0], arms),
+        group_regret=math.fsum(-margin for margin in broken),
+        groups_touched=len(touched),
+        groups_satisfied=len(touched) - len(broken),
+    )
+
+
+def optimum(round: Round, expected: Array) -> Selection:
+    """The best super arm by the truth: opt(f_t) is its value.
+
+    It is the best *good* super arm. Where no group has a good subgroup, the empty one is good if it is feasible; only
+    where it is not (``Exactly``) does the oracle's own fallback stand, and its status says so.
+    """
+    good = GoodSubgroups(round, expected[:, 1])
+    nobody = np.empty(0, dtype=np.intp)
+    if good.is_empty() and is_feasible(round.feasible, nobody, round.grouping):
+        value = reward_of(round.reward, expected[:0, 0], nobody)
+        return Selection.of(
+            nobody,
+            round=round,
+            index=expected[:, 0],
+            good=good,
+            upper_bound=value,
+            status=Status.OPTIMAL,
+            solver="nothing is good",
+        )
+    return Automatic()(expected[:, 0], round, good)
+
+
+def super_arm_regret(reward: float, optimal_reward: float, alpha: float = 1.0) -> float:
+    """Regret of one round, alpha opt(f_t) - u(f_1(x_S)); signed, so a policy that breaks promises can go below 0.
+
+    ``alpha`` is 1 for an exact oracle, and otherwise the ratio that the oracle guarantees.
+    """
+    return alpha * optimal_reward - reward
+
+
+def total_regret(group_regret: float, super_arm_regret: float, zeta: float) -> float:
+    """Weighted sum of both regrets, zeta R_g + (1 - zeta) R_s, equation (1)."""
+    return zeta * group_regret + (1.0 - zeta) * super_arm_regret

@@ -1,0 +1,1 @@
+"""Results as charts, tables and one self-contained page."""

@@ -1,0 +1,283 @@
+"""The figures of a report: each a few panels, a caption that says exactly what is drawn, and a text alternative.
+
+:func:`figures` makes all that the results allow. Regret of super arms never stands without the group regret beside it:
+a policy that breaks promises can earn more than the best super arm that keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from superarm.report import captions, curves, panels, theme
+from superarm.report.summary import number
+from superarm.report.theme import Style
+
+SINGLE = 3  # policies that one panel of round-by-round shares holds; more are drawn side by side
+
+SUPER_ARM = "Super-arm regret (signed)"
+GROUP = "Group regret"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """Panels that belong together.
+
+    Attributes
+    ----------
+    name
+        of its files
+    title, caption
+        what it is about, and exactly what is drawn
+    alternative
+        for readers who cannot see it: its main numbers
+    panels
+        Altair charts without configuration and without width
+    looks
+        of all policies, in the order of the legend
+    columns, width
+        how many panels stand side by side in an exported figure, and how wide each is
+    """
+
+    name: str
+    title: str
+    caption: str
+    alternative: str
+    panels: tuple[alt.LayerChart, ...]
+    looks: Mapping[str, Style]
+    columns: int = 2
+    width: int = 340
+
+    def chart(self) -> alt.ConcatChart:
+        """The whole figure as one chart, light on white."""
+        whole = alt.concat(*(panel.properties(width=self.width) for panel in self.panels), columns=self.columns)
+        whole.config = alt.Config.from_dict(theme.config(self.looks))
+        return whole
+
+
+def figures(frame: pl.DataFrame, bounds: pl.DataFrame | None = None) -> tuple[Figure, ...]:
+    """All figures of the results, in the order of the page.
+
+    Parameters
+    ----------
+    frame
+        the results, one row a round
+    bounds
+        policy, run, t, quantity ("super-arm regret" or "group regret"), bound: a bound on the cumulative regret
+    """
+    frame = curves.checked(frame)
+    zetas = {zeta for policy in set(frame["policy"]) if (zeta := theme.zeta_of(policy)) is not None}
+    drawn = (
+        *([against_zeta(frame)] if len(zetas) > 1 else []),
+        regret(frame),
+        reward_ratio(frame),
+        satisfied(frame),
+        learning(frame),
+        regret_parts(frame),
+        *([] if bounds is None or bounds.is_empty() else [bound(frame, bounds)]),
+        times(frame),
+    )
+    return tuple(figure for figure in drawn if figure.panels)  # none where, say, no round touches a group
+
+
+def regret(frame: pl.DataFrame) -> Figure:
+    """Cumulative super-arm and group regret."""
+    looks = theme.styles(frame["policy"])
+    named = _regrets(frame)
+    return Figure(
+        name="regret",
+        title="Cumulative regret",
+        caption="Regret summed up to round t. That of super arms is signed: below 0 where a policy earned more than "
+        f"the best super arm that keeps every promise. The two axes have different scales. {captions.band(frame)}",
+        alternative=captions.alternative("Cumulative regret", named),
+        panels=_row(named, looks, "regret", "cumulative"),
+        looks=looks,
+    )
+
+
+def reward_ratio(frame: pl.DataFrame) -> Figure:
+    """Cumulative reward over the benchmark's."""
+    looks = theme.styles(frame["policy"])
+    curve = curves.over_runs(curves.reward_ratio(frame))
+    title = "Reward relative to the benchmark"
+    panel = panels.curves(curve, looks, name="ratio", title="Cumulative reward / benchmark's", y="ratio", height=300)
+    return Figure(
+        name="reward_ratio",
+        title=title,
+        caption="Reward summed up to round t, divided by the reward summed up to round t of the benchmark, which knows "
+        "the expected outcomes and keeps every promise that can be kept. Breaking promises can take the ratio above 1. "
+        f"It is taken within each run. {captions.band(frame)}",
+        alternative=captions.alternative(title, {"ratio": curve}),
+        panels=(panel,),
+        looks=looks,
+        columns=1,
+        width=640,
+    )
+
+
+def satisfied(frame: pl.DataFrame) -> Figure:
+    """Share of the touched groups that kept their promise, round by round."""
+    looks = theme.styles(frame["policy"])
+    curve = curves.over_runs(curves.satisfied_share(frame))
+    together = len(looks) <= SINGLE
+    parts = [("Touched groups satisfied", curve)]
+    if not together:
+        parts = [(policy, curve.filter(pl.col("policy") == policy)) for policy in looks]
+    drawn = tuple(
+        panels.curves(
+            part,
+            looks,
+            name=f"satisfied_{place}",
+            title=title,
+            y="share",
+            domain=(0.0, 1.0),
+            alone=not together,
+            percent=True,
+            height=300 if together else 110,
+        )
+        for place, (title, part) in enumerate(parts)
+        if not part.is_empty()
+    )
+    return Figure(
+        name="satisfied",
+        title="Satisfied groups",
+        caption="Of the groups that the super arm of round t touches, the share whose promise was kept, by the "
+        "expected outcomes; not cumulative. Rounds that touch no group have no share and are left out. "
+        f"{captions.band(frame)} The axis ends at 0 and 100 %: where a band would reach beyond, it is clipped, not "
+        "shrunk.",
+        alternative=captions.alternative("Share of touched groups satisfied", {"share": curve}),
+        panels=drawn,
+        looks=looks,
+        columns=1 if together else 3,
+        width=640 if together else 215,
+    )
+
+
+def against_zeta(frame: pl.DataFrame) -> Figure:
+    """Final regrets against the trade-off parameter."""
+    finals = curves.final_by_zeta(frame)
+    quantities = ("super-arm regret", "group regret")
+    parts = [finals.filter(pl.col("quantity") == quantity) for quantity in quantities]
+    said = []
+    for quantity, part in zip(quantities, parts, strict=True):
+        means = curves.spread_over_runs(part, "zeta").sort("zeta").select("zeta", "mean").iter_rows()
+        said.append(f"{quantity}: " + ", ".join(f"ζ {number(value)}: {number(mean)}" for value, mean in means))
+    return Figure(
+        name="zeta",
+        title="Final regret against ζ",
+        caption="Cumulative regret at the last round; that of super arms is signed. Rings are "
+        "runs, dots and the line through them the mean, bars ± one sample standard deviation over the runs"
+        f"{'' if captions.runs_of(frame) > 1 else ' (none here: there is one run)'}. Between the dots the line is only "
+        "a guide.",
+        alternative="Final regret against the trade-off parameter. " + "; ".join(said) + ".",
+        panels=(
+            panels.against_zeta(parts[0], title=SUPER_ARM, y="at the last round"),
+            panels.against_zeta(parts[1], title=GROUP, y="at the last round"),
+        ),
+        looks=theme.styles(frame["policy"]),
+    )
+
+
+def learning(frame: pl.DataFrame) -> Figure:
+    """Regret a round so far: what has been learnt by round t."""
+    looks = theme.styles(frame["policy"])
+    named = {
+        title: curves.over_runs(curves.running_average(frame, column))
+        for title, column in ((SUPER_ARM, "super_arm_regret"), (GROUP, "group_regret"))
+    }
+    return Figure(
+        name="learning",
+        title="Learning curves",
+        caption="Cumulative regret divided by t: the average regret of a round so far. It falls towards 0 where regret "
+        f"grows slower than t, and levels off above 0 where it grows in proportion to t. {captions.band(frame)}",
+        alternative=captions.alternative("Average regret of a round so far", named),
+        panels=_row(named, looks, "learning", "average a round"),
+        looks=looks,
+    )
+
+
+def regret_parts(frame: pl.DataFrame) -> Figure:
+    """Positive part and signed sum of the super-arm regret, with the group regret."""
+    looks = theme.styles(frame["policy"])
+    positive = curves.over_runs(curves.positive_part(frame))
+    named = {"Positive part of super-arm regret": positive, **_regrets(frame)}
+    return Figure(
+        name="regret_parts",
+        title="What a surplus hides",
+        caption="Positive part: the sum of max(0, super-arm regret) up to round t, where a round that earns more than "
+        "the benchmark by breaking promises pays for no other round. Signed: the plain sum, where it does. Group "
+        f"regret: the price of such rounds. Each axis has its own scale. {captions.band(frame)}",
+        alternative=captions.alternative(
+            "Positive part and signed sum of the super-arm regret, and group regret", named
+        ),
+        panels=_row(named, looks, "parts", "cumulative"),
+        looks=looks,
+        columns=3,
+        width=240,
+    )
+
+
+def bound(frame: pl.DataFrame, bounds: pl.DataFrame) -> Figure:
+    """Cumulative regret beside its bound."""
+    looks = theme.styles(frame["policy"])
+    drawn = []
+    said = []
+    for quantity in ("super-arm regret", "group regret"):
+        curve = curves.beside_bound(frame, bounds, quantity)
+        if curve.is_empty():
+            continue
+        drawn.append(panels.bounded(curve, looks, title=quantity.capitalize(), y="cumulative"))
+        ends = curve.filter(pl.col("t") == pl.col("t").max().over("policy", "kind"))
+        said += [f"{policy} {quantity}, {kind} {number(v)}" for policy, _, kind, v in ends.iter_rows()]
+    return Figure(
+        name="bound",
+        title="Regret beside its bound",
+        caption="Thick: the cumulative regret (signed for super arms), mean over the runs. Thin: the bound of Theorem "
+        "1 at the same round, mean over the runs. The scale is logarithmic, so rounds whose mean cumulative regret is "
+        "not positive are not drawn. Policies without a bound are left out.",
+        alternative="Regret and bound at the last round: " + "; ".join(said) + ".",
+        panels=tuple(drawn),
+        looks=looks,
+    )
+
+
+def times(frame: pl.DataFrame) -> Figure:
+    """How long a round takes."""
+    looks = theme.styles(frame["policy"])
+    tables = {"Select": curves.times(frame, "select_seconds"), "Update": curves.times(frame, "update_seconds")}
+    said = [
+        f"{kind}: " + ", ".join(f"{row['policy']} {number(row['median'])} ms" for row in table.iter_rows(named=True))
+        for kind, table in tables.items()
+    ]
+    return Figure(
+        name="times",
+        title="Time a round",
+        caption="Wall-clock milliseconds of one call, all rounds and runs together, on a log scale: dots are medians, "
+        "thick bars reach from the 25th to the 75th percentile, thin lines from the 10th to the 90th. Calls measured "
+        "as taking no time are left out. Times depend on the machine.",
+        alternative="Median time a round. " + "; ".join(said) + ".",
+        panels=tuple(
+            panels.intervals(table, looks, title=kind) for kind, table in tables.items() if not table.is_empty()
+        ),
+        looks=looks,
+    )
+
+
+def _regrets(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Cumulative regret of super arms and groups, by title."""
+    return {
+        SUPER_ARM: curves.over_runs(curves.cumulative(frame, "super_arm_regret")),
+        GROUP: curves.over_runs(curves.cumulative(frame, "group_regret")),
+    }
+
+
+def _row(
+    named: Mapping[str, pl.DataFrame], looks: Mapping[str, Style], name: str, y: str
+) -> tuple[alt.LayerChart, ...]:
+    return tuple(
+        panels.curves(curve, looks, name=f"{name}_{place}", title=title, y=y)
+        for place, (title, curve) in enumerate(named.items())
+    )

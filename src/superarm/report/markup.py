@@ -1,0 +1,233 @@
+"""The parts of the page as HTML; whatever comes from a file is escaped."""
+
+# ruff: noqa: RUF001  # true signs: dashes, ×, α
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import polars as pl
+
+from superarm.report.charts import Figure
+from superarm.report.summary import number, spread
+from superarm.report.theme import Style
+
+# word of the verdict: its icon and its class in the style sheet
+VERDICTS = {
+    "holds": ("✓", "holds"),
+    "holds with a remark": ("≈", "remark"),
+    "does not hold": ("✗", "fails"),
+    "not measured": ("–", "unmeasured"),
+}
+
+
+class Claim(Protocol):
+    """A statement of the paper, what was measured here, and what follows."""
+
+    @property
+    def claim(self) -> str:
+        """What the paper says, in a sentence."""
+
+    @property
+    def paper(self) -> str:
+        """The paper's figure."""
+
+    @property
+    def measured(self) -> str:
+        """The figure measured here."""
+
+    @property
+    def verdict(self) -> str:
+        """One of :data:`VERDICTS`."""
+
+    @property
+    def remark(self) -> str:
+        """What a reader should know besides; may be empty."""
+
+
+def text(value: object) -> str:
+    """The value, escaped."""
+    return html.escape(str(value))
+
+
+def facts(manifest: Mapping[str, Any]) -> str:
+    """The line under the title: how much was run, and on what."""
+    said = [
+        f"{manifest[key]} {word}"
+        for key, word in (("runs", "runs"), ("rounds", "rounds"))
+        if manifest.get(key) is not None
+    ]
+    said += [f"seed {manifest['seed']}"] if manifest.get("seed") is not None else []
+    said += [f"data: {manifest['data']}"] if manifest.get("data") else []
+    return '<p class="facts">' + "".join(f"<span>{text(part)}</span>" for part in said) + "</p>"
+
+
+def notices(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
+    """Banners: data that are not the paper's, and runs that are missing or not finished."""
+    said = []
+    data = str(manifest.get("data") or "")
+    if "synthetic" in data.lower():
+        said.append(
+            f"<strong>Synthetic data.</strong> {text(data)}. The figures below say nothing about the real data."
+        )
+    elif "subset" in data.lower():
+        said.append(
+            f"<strong>Part of the data.</strong> {text(data)}. The figures may differ from the paper's for that."
+        )
+    runs, rounds, policies = manifest.get("runs"), manifest.get("rounds"), manifest.get("policies")
+    if isinstance(runs, int) and isinstance(rounds, int) and policies:
+        expected = runs * rounds * len(policies)
+        if frame.height < expected:
+            said.append(
+                f"<strong>Not complete.</strong> {frame.height:,} of {expected:,} rounds are there; "
+                "a mean is over the runs that have reached the round."
+            )
+    return "\n".join(f'<p class="note" role="note">{part}</p>' for part in said)
+
+
+def swatch(style: Style) -> str:
+    """A short piece of the policy's line."""
+    dash = " ".join(map(str, style.dash))
+    lines = "".join(
+        f'<line class="{scheme}" x1="0" y1="6" x2="32" y2="6" '
+        f'stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>'
+        for scheme, colour in (("light", style.light), ("dark", style.dark))
+    )
+    return f'<svg class="swatch" viewBox="0 0 32 12" aria-hidden="true">{lines}</svg>'
+
+
+def legend(looks: Mapping[str, Style]) -> str:
+    """One legend for all charts; its buttons isolate policies."""
+    buttons = "\n".join(
+        f'<button type="button" data-policy="{text(policy)}" aria-pressed="false">'
+        f"{swatch(style)}{text(policy)}</button>"
+        for policy, style in looks.items()
+    )
+    return (
+        f'<div class="legend" role="group" aria-label="Show only these policies">\n{buttons}\n'
+        '<button type="button" class="all" hidden>Show all</button>\n</div>'
+    )
+
+
+def summary_table(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
+    """The summary, one row a policy."""
+    heads = (
+        "Policy",
+        "Runs × rounds",
+        "Reward ÷ benchmark’s",
+        "Super-arm regret, signed",
+        "Super-arm regret, positive part",
+        "Group regret",
+        "Satisfied groups, pooled",
+        "Satisfied groups, mean of rounds",
+        "Select, median ms",
+        "Update, median ms",
+        "Smallest α",
+        "Rounds by status",
+    )
+    words = {"Policy", "Rounds by status"}
+    head = "".join(f'<th scope="col"{"" if name in words else _FIGURE}>{name}</th>' for name in heads)
+    body = []
+    for row in table.iter_rows(named=True):
+        pairs = (
+            spread(row[f"{name}_mean"], row[f"{name}_std"])
+            for name in ("reward_ratio", "super_arm_regret", "positive_regret", "group_regret")
+        )
+        cells = [
+            f"{row['runs']} × {row['rounds']}",
+            *pairs,
+            *(_percent(row[name]) for name in ("satisfied_pooled", "satisfied_mean")),
+            *(number(row[name]) for name in ("select_ms", "update_ms", "alpha_min")),
+        ]
+        body.append(
+            f'<tr><th scope="row">{swatch(looks[row["policy"]])}{text(row["policy"])}</th>'
+            + "".join(f"<td{_FIGURE}>{text(cell)}</td>" for cell in cells)
+            + f'<td class="words">{text(row["status"])}</td></tr>'
+        )
+    caption = (
+        "<p>Regrets are summed over all rounds of a run. Means ± one sample standard deviation over the runs. A policy "
+        "that breaks promises can earn more than the benchmark, which keeps them: read reward and super-arm regret "
+        "together with the group regret.</p>"
+    )
+    return caption + _scrolling("Summary by policy", f'<table class="summary"><thead><tr>{head}</tr></thead>', body)
+
+
+def figure(drawn: Figure) -> str:
+    """A figure's place: its panels are drawn when the page is opened."""
+    places = "".join(
+        f'<div class="panel" id="{drawn.name}-{place}"><div></div></div>' for place in range(len(drawn.panels))
+    )
+    files = ", ".join(
+        f'<a href="figures/{drawn.name}.{suffix}">{suffix.upper()}</a>' for suffix in ("png", "svg", "pdf")
+    )
+    return (
+        f'<figure id="{drawn.name}" aria-labelledby="{drawn.name}-title">\n'
+        f'<h3 id="{drawn.name}-title">{text(drawn.title)}</h3>\n'
+        f'<div class="panels" style="--columns: {min(drawn.columns, len(drawn.panels))}" role="img" '
+        f'aria-label="{text(drawn.alternative)}">{places}</div>\n'
+        f'<figcaption>{text(drawn.caption)}<span class="files">As a file beside this page: {files}</span>'
+        "</figcaption>\n</figure>\n"
+    )
+
+
+def claims_table(claims: Sequence[Claim]) -> str:
+    """The claims with their verdicts, in icons and words."""
+    if not claims:
+        return "<p>No claim of the paper is about these results.</p>"
+    counted = Counter(claim.verdict for claim in claims)
+    tally = "; ".join(
+        f"{verdict}: {counted[verdict]}"
+        for verdict in (*VERDICTS, *sorted(counted.keys() - VERDICTS))
+        if counted[verdict]
+    )
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("Claim", "Paper", "Measured here", "Verdict", "Remark"))
+    body = []
+    for claim in claims:
+        icon, kind = VERDICTS.get(claim.verdict, ("?", "unmeasured"))
+        body.append(
+            f'<tr><th scope="row">{text(claim.claim)}</th><td>{text(claim.paper)}</td><td>{text(claim.measured)}</td>'
+            f'<td class="verdict {kind}"><span class="icon" aria-hidden="true">{icon}</span>{text(claim.verdict)}</td>'
+            f"<td>{text(claim.remark)}</td></tr>"
+        )
+    table = f'<table class="claims"><thead><tr>{head}</tr></thead>'
+    return f"<p>{text(tally.capitalize())}.</p>" + _scrolling("Claims of the paper", table, body)
+
+
+def settings(manifest: Mapping[str, Any]) -> str:
+    """Every constant of the run, then the versions that ran it."""
+    versions = {**(manifest.get("versions") or {}), "commit": manifest.get("commit") or "not known"}
+    parts = []
+    for name, values in (("Constants", manifest.get("settings") or {}), ("Versions", versions)):
+        body = [f'<tr><th scope="row">{text(key)}</th><td>{text(value)}</td></tr>' for key, value in _flat(values)]
+        table = '<table class="settings"><thead><tr><th scope="col">Name</th><th scope="col">Value</th></tr></thead>'
+        parts.append(f"<h3>{name}</h3>\n" + _scrolling(name, table, body))
+    return "\n".join(parts)
+
+
+_FIGURE = ' class="figure"'
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _scrolling(name: str, head: str, body: Sequence[str]) -> str:
+    """A table that scrolls sideways on a narrow screen, by keyboard too."""
+    rows = "\n".join(body)
+    place = f'<div class="scroll" role="region" tabindex="0" aria-label="{name}">'
+    return f"{place}{head}<tbody>\n{rows}\n</tbody></table></div>"
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """Nested settings as rows: "kernel › lengthscale", 1.0."""
+    for key, value in values.items():
+        name = f"{before}{key}"
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{name} › ")
+        elif isinstance(value, (list, tuple)):
+            yield name, ", ".join(map(str, value))
+        else:
+            yield name, "none" if value is None else str(value)

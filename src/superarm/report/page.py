@@ -1,0 +1,197 @@
+"""One self-contained page, and the figures as files: what ``superarm report DIR`` writes.
+
+The page needs no network and no server: Vega, Vega-Lite and Vega-Embed stand in it once, as vl-convert bundles them,
+and its policy on content forbids to load anything. Equal results give equal bytes (of PDF files: equal drawings);
+there is no date in any of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+import vl_convert
+
+from superarm.report import markup, theme
+from superarm.report.charts import Figure, figures
+from superarm.report.curves import checked
+from superarm.report.markup import Claim
+from superarm.report.summary import summary
+
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # the version that Altair writes
+PIXELS = 2.0  # of a PNG for each of the chart
+_CLIP = re.compile(r'((?:id="|url\(#)clip)(\d+)(?=["\)])')
+
+_EXPLANATIONS = {
+    "federated": "Each round a server asks clients to train on parts of their data, to learn as much as possible while "
+    "what leaks from each client stays below the limit that this client set.",
+    "movies": "Each round twenty pairs of a movie and a user are picked and cached, to match the users' interests as "
+    "well as possible while every location that is served gets at least what it was promised.",
+    "tradeoff": "The parameter ζ of TCGP-UCB moves exploration between super arms and groups; here the same rounds are "
+    "played with several values of it, to see what each costs in super-arm and in group regret.",
+}
+
+
+def write_report(
+    folder: str | os.PathLike[str],
+    frame: pl.DataFrame,
+    manifest: Mapping[str, Any],
+    claims: Sequence[Claim],
+    bounds: pl.DataFrame | None = None,
+) -> Path:
+    """Write ``report.html`` and ``figures/*.{png,svg,pdf}`` in ``folder``; each file appears whole or not at all.
+
+    Parameters
+    ----------
+    folder
+        of the results
+    frame
+        the results, one row a round
+    manifest
+        what was run: experiment, title, rounds, runs, seed, policies, settings, data, versions, commit
+    claims
+        of the paper, each with the figure measured here and a verdict
+    bounds
+        policy, run, t, quantity ("super-arm regret" or "group regret"), bound on the cumulative regret; or None
+
+    Returns
+    -------
+    pathlib.Path
+        of the page
+    """
+    folder = Path(folder)
+    drawn = figures(frame, bounds)
+    exported = folder / "figures"
+    exported.mkdir(parents=True, exist_ok=True)
+    for figure in drawn:
+        for suffix, content in export(figure).items():
+            _replace(exported / f"{figure.name}.{suffix}", content)
+    path = folder / "report.html"
+    _replace(path, page(frame, manifest, claims, drawn).encode())
+    return path
+
+
+def export(figure: Figure) -> dict[str, bytes]:
+    """The figure as the content of a PNG, an SVG and a PDF file, all of the same drawing, light on white.
+
+    Equal figures give equal bytes, except in the PDF: it shows the same, but vl-convert numbers its parts at random.
+    """
+    # Altair has checked each part already; to check the whole would check every row of the data again.
+    svg = vl_convert.vegalite_to_svg(figure.chart().to_dict(validate=False), vl_version=VEGA_LITE)
+    # Vega counts clipping paths on from figure to figure; here every figure counts from 0.
+    numbers: dict[str, int] = {}
+    svg = _CLIP.sub(lambda found: f"{found[1]}{numbers.setdefault(found[2], len(numbers))}", svg)
+    return {
+        "svg": svg.encode(),
+        "png": vl_convert.svg_to_png(svg, scale=PIXELS),
+        "pdf": vl_convert.svg_to_pdf(svg),
+    }
+
+
+def page(frame: pl.DataFrame, manifest: Mapping[str, Any], claims: Sequence[Claim], drawn: Sequence[Figure]) -> str:
+    """The whole page as HTML."""
+    frame = checked(frame)
+    looks = theme.styles(frame["policy"])
+    title = str(manifest.get("title") or manifest.get("experiment") or "Results")
+    explanation = _EXPLANATIONS.get(str(manifest.get("experiment")), "")
+    charts = {f"{f.name}-{n}": _embedded(panel) for f in drawn for n, panel in enumerate(f.panels)}
+    themes = {name: theme.config(looks, dark=name == "dark", page=True) for name in ("light", "dark")}
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
+style-src 'unsafe-inline'; img-src data:">
+<title>{markup.text(title)} | superarm</title>
+<style>
+{_packaged("page.css")}</style>
+</head>
+<body>
+<header>
+<h1>{markup.text(title)}</h1>
+<p class="lead">{markup.text(explanation)}</p>
+{markup.facts(manifest)}
+{markup.notices(frame, manifest)}
+<nav aria-label="Sections"><ul>
+<li><a href="#summary">Summary</a></li><li><a href="#figures">Figures</a></li>
+<li><a href="#claims">Claims of the paper</a></li><li><a href="#settings">Settings</a></li>
+</ul></nav>
+</header>
+<main>
+<section aria-labelledby="summary">
+<h2 id="summary">Summary</h2>
+{markup.summary_table(summary(frame), looks)}
+</section>
+<section aria-labelledby="figures">
+<h2 id="figures">Figures</h2>
+<p>Point at a curve to read every policy at that round. Press policies in the legend to see only those.</p>
+{markup.legend(looks)}
+<noscript><p class="note">The charts on this page are drawn by JavaScript, which is switched off. The same charts are \
+in the folder <code>figures</code> beside this page.</p></noscript>
+{"".join(markup.figure(figure) for figure in drawn)}</section>
+<section aria-labelledby="claims">
+<h2 id="claims">Claims of the paper</h2>
+{markup.claims_table(claims)}
+</section>
+<section aria-labelledby="settings">
+<h2 id="settings">Settings</h2>
+{markup.settings(manifest)}
+</section>
+</main>
+<footer>Written by <code>superarm report</code> from <code>results.parquet</code> and <code>manifest.json</code>. \
+Equal results give an equal page.</footer>
+<script type="application/json" id="charts">{_json(charts)}</script>
+<script type="application/json" id="themes">{_json(themes)}</script>
+<script>
+{_bundle()}
+</script>
+<script>
+{_packaged("page.js")}</script>
+</body>
+</html>
+"""
+
+
+def _embedded(panel: Any) -> dict[str, Any]:
+    """A panel's specification for the page: as wide as its place, configured when it is drawn."""
+    spec: dict[str, Any] = panel.properties(width="container").to_dict(validate=False)
+    for key in ("$schema", "config"):
+        spec.pop(key, None)
+    for layer in spec["layer"]:
+        for channel in {"color", "strokeDash"} & layer["encoding"].keys():
+            layer["encoding"][channel]["legend"] = None  # one legend serves the whole page
+    return spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
+
+
+def _json(value: Any) -> str:
+    """JSON that no HTML parser takes for a tag."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+@functools.cache
+def _bundle() -> str:
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+
+
+def _packaged(name: str) -> str:
+    return resources.files("superarm.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

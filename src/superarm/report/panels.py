@@ -1,0 +1,283 @@
+"""The few kinds of panel that every figure is made of: curves with bands, regret against zeta, times, bounds.
+
+A panel is an Altair chart without configuration: :mod:`superarm.report.theme` decides its colours and fonts. All have
+one parameter, ``isolate``, a list of policies: while it is not empty, every other policy is dimmed. The page's legend
+sets it in all charts at once. Data are attached last, to the whole panel: Altair copies a chart at every step.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from superarm.report.curves import spread_over_runs, thinned
+from superarm.report.theme import Style
+
+ISOLATE = alt.param(name="isolate", value=[])
+DIGITS = 6  # significant digits of the numbers in a chart: far below a pixel
+_POWERS = "datum.value >= 1e5 || datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, ',~f')"
+
+
+def curves(
+    curve: pl.DataFrame,
+    looks: Mapping[str, Style],
+    *,
+    name: str,
+    title: str,
+    y: str,
+    domain: tuple[float, float] | None = None,
+    alone: bool = False,
+    percent: bool = False,
+    height: int = 240,
+) -> alt.LayerChart:
+    """Mean lines and ± std bands, and a rule at the nearest round whose tooltip lists every policy's mean.
+
+    Parameters
+    ----------
+    curve
+        policy, t, mean, std, low, high
+    looks
+        of all policies of the page, so that a policy keeps its colour where others are missing
+    name
+        of the panel: letters, digits and underscores, different from its neighbours'
+    title, y
+        over the panel, along its vertical axis
+    domain
+        the ends of the y axis, beyond which bands are clipped; None fits it to the bands
+    alone
+        the title names the only policy: no legend, and no dashes, which break up a curve that jumps
+    percent
+        show values as percentages
+    height
+        of the panel in pixels
+    """
+    present = _present(curve, looks)
+    ticks = 5 if height > 150 else 3
+    # Both domains are stated: the dots' layer is empty until a reader points at something, and Vega warns of that.
+    if domain is None:
+        scale = alt.Scale(domain=_ends(curve, "mean", "low", "high"), nice=ticks)
+    else:
+        scale = alt.Scale(domain=list(domain))
+    axis = alt.Axis(tickCount=ticks, format=".0%") if percent else alt.Axis(tickCount=ticks)
+    up = alt.Y("mean:Q").title(y).scale(scale).axis(axis)
+    base = alt.Chart().encode(x=_rounds(curve), color=_colour(looks, () if alone else present))
+    band = base.mark_area(clip=True, strokeWidth=0).encode(
+        y=alt.Y("low:Q").title(y).scale(scale).axis(axis), y2="high:Q", opacity=_seen(0.13, 0.015)
+    )
+    line = base.mark_line(strokeWidth=1.8, strokeJoin="round").encode(y=up, opacity=_seen(1, 0.1))
+    if not alone:
+        line = line.encode(strokeDash=_dashes(looks, present))
+    hover = alt.selection_point(
+        name=f"hover_{name}", fields=["t"], nearest=True, on="pointerover", clear="pointerout", empty=False
+    )
+    dots = base.transform_filter(hover).mark_point(filled=True, size=36).encode(y=up, opacity=_seen(1, 0.1))
+    form = ".1%" if percent else ",.4~r"
+    # Names of policies hold dots and spaces, which mean something in a field's name: the columns are p0, p1, ...
+    rule = (
+        alt.Chart()
+        .transform_calculate(key=f"'p' + indexof({json.dumps(present)}, datum.policy)")
+        .transform_pivot("key", value="mean", groupby=["t"])
+        .mark_rule(strokeWidth=1)
+        .encode(
+            x=_rounds(curve),
+            opacity=alt.when(hover).then(alt.value(0.7)).otherwise(alt.value(0)),
+            tooltip=[
+                alt.Tooltip("t:Q").title("round"),
+                *(alt.Tooltip(f"p{i}:Q").title(policy).format(form) for i, policy in enumerate(present)),
+            ],
+        )
+        .properties(name=f"{name}_rule")
+        .add_params(hover)
+    )
+    drawn = thinned(curve).select("policy", "t", "mean", "low", "high")
+    return _panel([band, line, dots, rule], drawn, title, height)
+
+
+def against_zeta(finals: pl.DataFrame, *, title: str, y: str, height: int = 240) -> alt.LayerChart:
+    """Final regret of each run (rings), their mean (dots on a line) and ± std (bars) against zeta.
+
+    Parameters
+    ----------
+    finals
+        zeta, run, value
+    title, y
+        over the panel, along its vertical axis
+    height
+        of the panel in pixels
+    """
+    mean = spread_over_runs(finals.select("zeta", "value"), "zeta").sort("zeta")
+    x = alt.X("zeta:Q").title("trade-off parameter ζ").scale(domain=[0, 1])
+    x = x.axis(values=mean["zeta"].to_list(), format=".4~f", labelOverlap=True, labelFlush=False)
+
+    def up(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q").title(y).scale(zero=False, nice=5).axis(tickCount=5)
+
+    names = {"zeta": "ζ", "mean": "mean", "std": "std"}
+    tooltip = [alt.Tooltip(f"{field}:Q").title(text).format(",.4~r") for field, text in names.items()]
+    base = alt.Chart().encode(x=x)
+    means = base.transform_filter("isValid(datum.mean)")
+    layers = [
+        base.transform_filter("isValid(datum.value)")
+        .mark_point(size=18, opacity=0.45, strokeWidth=1, style="accent")
+        .encode(y=up("value")),
+        means.mark_line(strokeWidth=1.8, style="accent").encode(y=up("mean")),
+        means.mark_rule(strokeWidth=1.6, style="accent").encode(y=up("low"), y2="high:Q"),
+        means.mark_point(filled=True, size=60, opacity=1, style="accent").encode(y=up("mean"), tooltip=tooltip),
+    ]
+    return _panel(layers, pl.concat([finals.select("zeta", "value"), mean], how="diagonal"), title, height)
+
+
+def intervals(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str) -> alt.LayerChart:
+    """Milliseconds a round on a log scale: median (dot), quartiles (bar) and deciles (line) of each policy.
+
+    Parameters
+    ----------
+    table
+        policy, p10, p25, median, p75, p90
+    looks
+        of all policies of the page: each has its row, so that panels can be read across
+    title
+        over the panel
+    """
+    powers = decades(table["p10"].min(), table["p90"].max())
+    scale = alt.Scale(type="log", domain=[powers[0], powers[-1]], nice=False)
+    axis = alt.Axis(values=powers, labelExpr=_POWERS, grid=True, labelOverlap=True, labelFlush=False)
+
+    def across(field: str) -> alt.X:
+        return alt.X(f"{field}:Q").title("milliseconds a round (log scale)").scale(scale).axis(axis)
+
+    names = {"p10": "10 %", "p25": "25 %", "median": "median", "p75": "75 %", "p90": "90 %"}
+    tooltip = [alt.Tooltip(f"{field}:Q").title(f"{text} (ms)").format(",.3~r") for field, text in names.items()]
+    base = alt.Chart().encode(
+        y=alt.Y("policy:N").title(None).scale(domain=list(looks)).axis(labelLimit=170, grid=False),
+        color=_colour(looks, ()),
+        opacity=_seen(1, 0.15),
+        tooltip=[alt.Tooltip("policy:N"), *tooltip],
+    )
+    layers = [
+        base.mark_rule(strokeWidth=1.5).encode(x=across("p10"), x2="p90:Q"),
+        base.mark_rule(strokeWidth=7, strokeCap="round", strokeOpacity=0.4).encode(x=across("p25"), x2="p75:Q"),
+        base.mark_point(filled=True, size=70).encode(x=across("median")),
+    ]
+    return _panel(layers, table, title, max(80, 26 * len(looks)))
+
+
+def bounded(
+    curve: pl.DataFrame, looks: Mapping[str, Style], *, title: str, y: str, height: int = 260
+) -> alt.LayerChart:
+    """Regret (thick, in the policy's dashes) and its bound (thin), each named at its end, on a log scale.
+
+    Parameters
+    ----------
+    curve
+        policy, t, kind ("regret" or "bound"), value; positive values only
+    looks
+        of all policies of the page
+    title, y
+        over the panel, along its vertical axis
+    height
+        of the panel in pixels
+    """
+    present = _present(curve, looks)
+    powers = decades(curve["value"].min(), curve["value"].max())
+    up = alt.Y("value:Q").title(f"{y} (log scale)").scale(type="log", domain=[powers[0], powers[-1]], nice=False)
+    up = up.axis(values=powers, labelExpr=_POWERS, labelOverlap=True)
+    tooltip = [
+        alt.Tooltip("policy:N"),
+        alt.Tooltip("kind:N"),
+        alt.Tooltip("t:Q").title("round"),
+        alt.Tooltip("value:Q").format(",.4~r"),
+    ]
+    base = alt.Chart().encode(x=_rounds(curve), y=up)
+    lines = base.encode(
+        color=_colour(looks, present), strokeDash=_dashes(looks, present), opacity=_seen(1, 0.1), tooltip=tooltip
+    )
+    last = int(_ends(curve, "t")[1])
+    highest = base.transform_filter(f"datum.t == {last}").transform_aggregate(value="max(value)", groupby=["kind", "t"])
+    layers: list[alt.Chart] = [
+        lines.transform_filter("datum.kind == 'regret'").mark_line(strokeWidth=2.2),
+        lines.transform_filter("datum.kind == 'bound'").mark_line(strokeWidth=1),
+        highest.mark_text(align="right", dx=-2, dy=-9).encode(text="kind:N"),
+    ]
+    return _panel(layers, thinned(curve), title, height)
+
+
+def decades(low: Any, high: Any) -> list[float]:
+    """The powers of ten around [low, high], at least two.
+
+    Examples
+    --------
+    >>> decades(0.3, 20.0)
+    [0.1, 1.0, 10.0, 100.0]
+    """
+    first = math.floor(math.log10(low))
+    last = max(first + 1, math.ceil(math.log10(high)))
+    return [10.0**power for power in range(first, last + 1)]
+
+
+def rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """The frame's rows as JSON holds them: rounded to what shows, without what has no number."""
+    return [
+        {key: plain for key, value in row.items() if (plain := _plain(value)) is not None}
+        for row in frame.iter_rows(named=True)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+
+
+def _panel(layers: list[alt.Chart], frame: pl.DataFrame, title: str, height: int) -> alt.LayerChart:
+    whole = alt.LayerChart(layer=layers).properties(title=title, height=height).add_params(ISOLATE)
+    with alt.utils.schemapi.debug_mode(False):  # else Altair checks every row against its schema, for a second
+        whole.data = alt.InlineData(values=rows(frame))
+    return whole
+
+
+def _present(frame: pl.DataFrame, looks: Mapping[str, Style]) -> list[str]:
+    there = set(frame["policy"])
+    return [policy for policy in looks if policy in there]
+
+
+def _rounds(curve: pl.DataFrame) -> alt.X:
+    return alt.X("t:Q").title("round t").axis(tickMinStep=1, tickCount=6).scale(domain=_ends(curve, "t"), nice=False)
+
+
+def _ends(frame: pl.DataFrame, *columns: str) -> list[float]:
+    """The smallest and the largest number in the columns."""
+    there = pl.concat([frame[column].cast(pl.Float64) for column in columns]).drop_nulls()
+    there = there.filter(there.is_finite())
+    return [float(there.min()), float(there.max())] if there.len() else [0.0, 1.0]  # type: ignore[arg-type]  # floats
+
+
+def _seen(shown: float, dimmed: float) -> Any:
+    """The opacity of a policy that is shown, or dimmed because others were isolated."""
+    chosen = "length(isolate) == 0 || indexof(isolate, datum.policy) >= 0"
+    return alt.when(chosen).then(alt.value(shown)).otherwise(alt.value(dimmed))
+
+
+def _colour(looks: Mapping[str, Style], listed: Iterable[str]) -> alt.Color:
+    """A policy's colour: its place in the category range of the configuration; a legend of the listed policies."""
+    return alt.Color("policy:N").scale(domain=list(looks)).title(None).legend(_legend(listed))
+
+
+def _dashes(looks: Mapping[str, Style], listed: Iterable[str]) -> alt.StrokeDash:
+    dashes = [list(style.dash) for style in looks.values()]
+    return alt.StrokeDash("policy:N").scale(domain=list(looks), range=dashes).title(None).legend(_legend(listed))
+
+
+def _legend(listed: Iterable[str]) -> alt.Legend | None:
+    names = list(listed)
+    if not names:
+        return None
+    columns = 5 if max(map(len, names)) < 14 else 3
+    return alt.Legend(
+        values=names, symbolType="stroke", symbolFillColor="transparent", symbolOpacity=1, columns=columns
+    )

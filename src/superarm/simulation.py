@@ -1,0 +1,108 @@
+"""The only loop: a policy plays an environment."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from superarm.environments.environment import Environment
+from superarm.errors import InvalidArgument
+from superarm.policies.policy import Policy
+from superarm.regret import optimum, performance, super_arm_regret, total_regret
+
+Entropy = int | tuple[int, ...]
+
+# What is known of a round without its optimum.
+PLAYED: dict[str, pl.DataType | type[pl.DataType]] = {
+    "t": pl.Int64,
+    "arms": pl.List(pl.Int64),
+    "reward": pl.Float64,
+    "group_regret": pl.Float64,
+    "groups_touched": pl.Int64,
+    "groups_satisfied": pl.Int64,
+    "status": pl.String,
+    "alpha": pl.Float64,
+    "select_seconds": pl.Float64,
+    "update_seconds": pl.Float64,
+}
+
+
+def stream(seed: Entropy, name: str) -> np.random.Generator:
+    """A random stream of its own for every purpose, from one seed: "arrivals", "noise", "policy", ..."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(zlib.crc32(name.encode()),)))
+
+
+def play(policy: Policy, environment: Environment, *, rounds: int, seed: Entropy) -> Iterator[dict[str, Any]]:
+    """Play and yield one row per round, in the columns of ``PLAYED``.
+
+    Noise is drawn for every arm of a round, picked or not, so that all policies meet, arm by arm, the same.
+    """
+    arrivals, noise = stream(seed, "arrivals"), stream(seed, "noise")
+    for round in itertools.islice(environment.rounds(arrivals), rounds):
+        start = time.perf_counter()
+        selection = policy.select(round)
+        selected = time.perf_counter()
+        outcomes = environment.outcomes(round, noise)[selection.arms]
+        shown = time.perf_counter()
+        policy.update(round, selection.arms, outcomes)
+        updated = time.perf_counter()
+        true = performance(round, selection.arms, environment.expected_outcomes(round))
+        yield {
+            "t": round.t,
+            "arms": selection.arms.tolist(),
+            "reward": true.reward,
+            "group_regret": true.group_regret,
+            "groups_touched": true.groups_touched,
+            "groups_satisfied": true.groups_satisfied,
+            "status": selection.status.name,
+            "alpha": selection.alpha,
+            "select_seconds": selected - start,
+            "update_seconds": updated - shown,
+        }
+
+
+def with_regret(played: pl.DataFrame, optimal: pl.DataFrame, zeta: float) -> pl.DataFrame:
+    """Add the columns that need the optimum: ``optimal``, columns ``t`` and ``optimal_reward``."""
+    joined = played.join(optimal, on="t", how="left", maintain_order="left")
+    # The alpha-regret of an approximate oracle; an exact one has alpha 1, or none where a ratio means nothing.
+    exact = pl.col("status").is_in(["LIMIT", "WITHIN_GAP"]).not_() | pl.col("alpha").is_null()
+    alpha = pl.when(exact).then(1.0).otherwise(pl.col("alpha"))
+    regret = super_arm_regret(pl.col("reward"), pl.col("optimal_reward"), alpha)  # type: ignore[arg-type]
+    return joined.with_columns(super_arm_regret=regret).with_columns(
+        total_regret=total_regret(pl.col("group_regret"), pl.col("super_arm_regret"), zeta)  # type: ignore[arg-type]
+    )
+
+
+def simulate(
+    policy: Policy, environment: Environment, *, rounds: int, seed: int = 0, zeta: float = 0.5
+) -> pl.DataFrame:
+    """Let ``policy`` play ``rounds`` rounds of ``environment`` and return one row per round.
+
+    Parameters
+    ----------
+    policy
+        learns as it goes: afterwards it has seen the outcomes of every round
+    environment
+        any object with ``rounds``, ``expected_outcomes`` and ``outcomes``
+    rounds
+        T; fewer if the environment ends before
+    seed
+        of arrivals and noise; policies given the same seed meet the same of both
+    zeta
+        weight of the group regret in the total regret
+    """
+    if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)) or rounds < 0:
+        raise InvalidArgument("rounds", "a whole number >= 0", repr(rounds))
+    if not isinstance(environment, Environment):
+        raise InvalidArgument("environment", "an object with rounds, expected_outcomes and outcomes", repr(environment))
+    played = pl.DataFrame(list(play(policy, environment, rounds=rounds, seed=seed)), schema=PLAYED)
+    again = itertools.islice(environment.rounds(stream(seed, "arrivals")), rounds)
+    best = [(round.t, optimum(round, environment.expected_outcomes(round)).value) for round in again]
+    optimal = pl.DataFrame(best, schema={"t": pl.Int64, "optimal_reward": pl.Float64}, orient="row")
+    return with_regret(played, optimal, zeta)

@@ -1,0 +1,94 @@
+"""Claims measured on tables whose answer is known."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from superarm.experiments.claims import evaluate
+
+
+def table(experiment, curves, rounds, runs=3, **columns):
+    """Every policy earns ``curves[policy]`` of the optimum, which is 1 a round, in every run."""
+    rows = []
+    for policy, reward in curves.items():
+        for run in range(runs):
+            for t in range(1, rounds + 1):
+                earned = reward(t)
+                row = {"experiment": experiment, "policy": policy, "run": run, "t": t, "reward": earned}
+                row |= {"optimal_reward": 1.0, "super_arm_regret": 1.0 - earned, "group_regret": 0.0}
+                row |= {"groups_touched": 10, "groups_satisfied": 10}
+                rows.append(row | {name: make(policy, t) for name, make in columns.items()})
+    return pl.DataFrame(rows)
+
+
+def verdicts(frame):
+    return [claim.verdict for claim in evaluate(frame)]
+
+
+def test_federated_as_the_paper_says():
+    frame = table(
+        "federated",
+        {"acc-ucb": lambda t: 0.5, "stcgp-ucb": lambda t: 0.9},
+        100,
+        group_regret=lambda policy, t: 2.0 if policy == "acc-ucb" else 0.01,
+    )
+    assert verdicts(frame) == ["holds", "holds", "holds"]
+
+
+def test_federated_otherwise():
+    frame = table(
+        "federated",
+        {"acc-ucb": lambda t: 0.9, "stcgp-ucb": lambda t: 0.5},
+        100,
+        group_regret=lambda policy, t: 5.0 / t**2 if policy == "acc-ucb" else 1.0,
+    )
+    assert verdicts(frame) == ["does not hold", "does not hold", "does not hold"]
+
+
+def test_signed_and_positive_part_may_disagree():
+    frame = table("federated", {"acc-ucb": lambda t: 3.0 if t % 2 else 0.0, "stcgp-ucb": lambda t: 0.9}, 100)
+    assert verdicts(frame)[2] == "holds with a remark"
+
+
+def test_movies():
+    frame = table(
+        "movies",
+        {"stcgp-ucb": lambda t: 0.99 if t > 5 else 0.0, "acc-ucb": lambda t: 0.97 if t > 40 else 0.0},
+        200,
+        groups_satisfied=lambda policy, t: 10 if policy == "stcgp-ucb" else 5,
+    )
+    claims = evaluate(frame)
+    assert [claim.verdict for claim in claims] == ["holds", "holds", "holds"]
+    # 0.99 (t - 5) / t reaches 0.8 at t = 27 (0.8067), 0.97 (t - 40) / t never before 229
+    assert claims[0].measured == "stcgp-ucb t = 27, acc-ucb never"
+    assert "stcgp-ucb 0.965 ± 0.000" in claims[1].measured
+
+
+def test_movies_above_the_optimum_gets_a_remark():
+    frame = table("movies", {"stcgp-ucb": lambda t: 1.2, "acc-ucb": lambda t: 0.9}, 60)
+    assert evaluate(frame)[1].verdict == "holds with a remark"
+
+
+@pytest.mark.parametrize(
+    ("regrets", "expected"),
+    [
+        ([1.0, 2.0, 3.0], ["holds", "does not hold"]),
+        ([3.0, 2.0, 1.0], ["does not hold", "holds"]),
+        ([1.0, 3.0, 2.0], ["holds with a remark", "does not hold"]),
+    ],
+)
+def test_tradeoff(regrets, expected):
+    rows = [
+        {"experiment": "tradeoff", "policy": f"tcgp-ucb zeta={zeta:g}", "run": run, "t": 1}
+        | {"super_arm_regret": regret, "group_regret": regret}
+        for zeta, regret in zip((0.001, 0.5, 0.999), regrets, strict=True)
+        for run in range(2)
+    ]
+    assert verdicts(pl.DataFrame(rows)) == expected
+
+
+def test_what_was_not_run_is_not_judged():
+    frame = table("federated", {"uniform": lambda t: 0.5}, 10)
+    assert verdicts(frame) == ["not measured"] * 3
+    assert all(np.size(claim.remark) and "Needs" in claim.remark for claim in evaluate(frame))
+    assert evaluate(frame.clear()) == []

@@ -1,0 +1,141 @@
+"""The runner: resumable at any moment, the same for any number of jobs, and honest about its folder."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from superarm.errors import ForeignResults, UnreadableFile
+from superarm.experiments import results, runner
+from tests.experiments import small
+
+TIMES = ["select_seconds", "update_seconds"]
+
+
+def rows(folder):
+    return pl.read_parquet(folder / "results.parquet").drop(TIMES)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished") / "out"
+    return runner.run(small.federated(), folder=folder, seed=5), folder
+
+
+def test_columns_rows_and_manifest(finished):
+    found, folder = finished
+    assert tuple(found.frame.columns) == results.COLUMNS
+    counts = found.frame.group_by("policy", "run").len()
+    assert len(counts) == 9 * 2
+    assert (counts["len"] == 8).all()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["seed"] == 5
+    assert manifest["policies"][0] == "cgp-ucb"
+    assert set(manifest["versions"]) == {"python", "superarm", "numpy", "scipy", "numba", "polars"}
+    assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "results.parquet"]
+
+
+def test_running_again_changes_nothing(finished):
+    _, folder = finished
+    before = (folder / "results.parquet").stat().st_mtime_ns
+    runner.run(small.federated(), folder=folder, seed=5)
+    assert (folder / "results.parquet").stat().st_mtime_ns == before
+
+
+def test_two_jobs_give_the_same_rows(finished, tmp_path):
+    runner.run(small.federated(), folder=tmp_path / "out", seed=5, jobs=2)
+    assert_frame_equal(rows(tmp_path / "out"), rows(finished[1]), check_exact=True)
+
+
+def test_fewer_policies_meet_the_same_rounds(finished, tmp_path):
+    fewer = small.federated().with_changes(policies=("tcgp-ucb",))
+    assert list(fewer.policies) == ["tcgp-ucb", "clairvoyant"]
+    runner.run(fewer, folder=tmp_path / "out", seed=5)
+    mine = rows(finished[1]).filter(pl.col("policy").is_in(["tcgp-ucb", "clairvoyant"]))
+    assert_frame_equal(rows(tmp_path / "out"), mine, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"seed": 6}, "seed differ: seed is 5 there and 6 here"),
+        ({"rounds": 9}, "rounds"),
+        ({"settings": {"clients": "other"}}, "settings"),
+    ],
+)
+def test_a_folder_of_another_configuration_is_refused_and_left_alone(finished, change, said):
+    _, folder = finished
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    seed = change.pop("seed", 5)
+    with pytest.raises(ForeignResults, match=said):
+        runner.run(replace(small.federated(), **change), folder=folder, seed=seed)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_folder_of_somebody_else_is_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(ForeignResults, match="is not empty and holds no manifest"):
+        runner.run(small.federated(), folder=tmp_path, seed=5)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(UnreadableFile, match="damaged"):
+        runner.run(small.federated(), folder=tmp_path, seed=5)
+
+
+def test_a_damaged_part_is_played_again(finished, tmp_path):
+    folder = tmp_path / "out"
+    results.claim_folder(folder, small.federated(), 5)
+    (folder / "parts").mkdir()
+    (folder / "parts" / "0000-00.parquet").write_bytes(b"PAR1 half a file")
+    runner.run(small.federated(), folder=folder, seed=5)
+    assert_frame_equal(rows(folder), rows(finished[1]), check_exact=True)
+
+
+def test_unfinished_results_are_not_read(tmp_path):
+    results.claim_folder(tmp_path / "out", small.federated(), 5)
+    with pytest.raises(ForeignResults, match=r"results\.parquet is missing"):
+        results.read(tmp_path / "out")
+    (tmp_path / "out" / "results.parquet").write_bytes(b"nonsense")
+    with pytest.raises(UnreadableFile, match="damaged results"):
+        results.read(tmp_path / "out")
+
+
+def test_killed_twenty_times_and_resumed(tmp_path):
+    """kill -9 at random moments: what comes out is what an undisturbed run gives, row for row, bit for bit."""
+    command = [sys.executable, "-m", "tests.experiments.small"]
+    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
+    subprocess.run([*command, str(undisturbed), "--jobs", "2"], check=True, capture_output=True)
+    rng = np.random.default_rng(0)
+    kills = 0
+    for _ in range(200):
+        process = subprocess.Popen(
+            [*command, str(killed)], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            process.wait(timeout=rng.uniform(0.0, 1.6))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            kills += 1
+        if kills == 20:
+            break
+    assert kills == 20
+    subprocess.run([*command, str(killed)], check=True, capture_output=True)
+    assert_frame_equal(rows(killed), rows(undisturbed), check_exact=True)
+    assert sorted(path.name for path in killed.iterdir() if not path.name.startswith(".")) == [
+        "manifest.json",
+        "results.parquet",
+    ]
+
+
+def test_unknown_policies_and_bad_numbers():
+    with pytest.raises(ValueError, match="policies: expected some of cgp-ucb, tcgp-ucb"):
+        small.federated().with_changes(policies=("tcgp",))
+    with pytest.raises(ValueError, match="runs: expected a whole number >= 1, got 0"):
+        small.federated().with_changes(runs=0)

@@ -1,0 +1,165 @@
+import warnings
+
+import altair as alt
+import polars as pl
+import pytest
+
+from superarm.report import charts, curves, theme
+from superarm.report.page import export
+from tests.report.samples import POLICIES, ZETAS, bounds, results
+
+NAMES = ["regret", "reward_ratio", "satisfied", "learning", "regret_parts", "bound", "times"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return results(POLICIES)
+
+
+@pytest.fixture(scope="module")
+def drawn(frame):
+    return charts.figures(frame, bounds(frame))
+
+
+def specs(figure):
+    return [panel.to_dict() for panel in figure.panels]
+
+
+def values(spec):
+    (data,) = spec["datasets"].values()
+    return data
+
+
+def test_every_figure_is_there_once(drawn):
+    assert [figure.name for figure in drawn] == NAMES
+    tradeoff = charts.figures(results([*ZETAS, "clairvoyant"], experiment="tradeoff"))
+    assert [figure.name for figure in tradeoff] == ["zeta", *(name for name in NAMES if name != "bound")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_exports_are_valid_files(drawn, name):
+    files = export(next(figure for figure in drawn if figure.name == name))
+    assert files["png"].startswith(b"\x89PNG\r\n\x1a\n")
+    assert files["svg"].startswith(b"<svg")
+    assert files["pdf"].startswith(b"%PDF")
+    assert min(map(len, files.values())) > 5000
+    assert b"NaN" not in files["svg"]
+
+
+def test_super_arm_regret_never_stands_without_group_regret(drawn):
+    for figure in drawn:
+        titles = [str(spec["title"]).lower() for spec in specs(figure)]
+        if any("super-arm regret" in title for title in titles):
+            assert "group regret" in titles
+
+
+def test_a_panel_holds_the_curve_as_it_is(frame, drawn):
+    regret = next(figure for figure in drawn if figure.name == "regret")
+    drawn_values = values(specs(regret)[1])
+    curve = curves.over_runs(curves.cumulative(curves.checked(frame), "group_regret"))
+    assert len(drawn_values) == curve.height == len(POLICIES) * 30
+    for found, row in zip(drawn_values, curve.iter_rows(named=True), strict=True):
+        assert (found["policy"], found["t"]) == (row["policy"], row["t"])
+        assert [found[key] for key in ("mean", "low", "high")] == pytest.approx(
+            [row[key] for key in ("mean", "low", "high")], rel=1e-5
+        )
+
+
+def test_the_tooltip_lists_every_policy(drawn):
+    rule = specs(drawn[0])[0]["layer"][-1]
+    assert [part["title"] for part in rule["encoding"]["tooltip"]] == ["round", *POLICIES]
+
+
+def test_shares_beyond_the_axis_are_clipped_and_the_caption_says_so(drawn):
+    satisfied = next(figure for figure in drawn if figure.name == "satisfied")
+    assert len(satisfied.panels) == len(POLICIES)  # side by side, as nine jumping curves hide each other
+    highs = []
+    for spec in specs(satisfied):
+        band = spec["layer"][0]
+        assert band["encoding"]["y"]["scale"]["domain"] == [0, 1]
+        assert band["mark"]["clip"] is True
+        highs += [value.get("high", 0) for value in values(spec)]
+    assert max(highs) > 1
+    assert "clipped" in satisfied.caption
+    few = charts.satisfied(results(["tcgp-ucb", "acc-ucb"]))
+    assert len(few.panels) == 1
+
+
+def test_captions_say_what_lines_and_bands_are(frame):
+    assert "mean over 3 runs" in charts.regret(frame).caption
+    assert "one run" in charts.regret(results(["tcgp-ucb"], runs=1)).caption
+    long = charts.regret(results(["tcgp-ucb"], runs=1, rounds=500))
+    assert "Of 500 rounds 200 evenly spaced ones are drawn" in long.caption
+
+
+def test_alternatives_name_every_policy(drawn):
+    for figure in drawn:
+        for policy in POLICIES if figure.name != "bound" else ["tcgp-ucb", "stcgp-ucb"]:
+            assert policy in figure.alternative, figure.name
+
+
+def test_one_run_and_one_policy_and_one_round_are_drawn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for figure in charts.figures(results(["tcgp-ucb"], runs=1, rounds=1)):
+            assert export(figure)["svg"].startswith(b"<svg")
+
+
+def test_results_without_groups_or_times_leave_figures_out():
+    frame = results(["tcgp-ucb", "acc-ucb"], runs=2, rounds=3).with_columns(
+        groups_touched=pl.lit(0), select_seconds=pl.lit(0.0), update_seconds=pl.lit(0.0), optimal_reward=pl.lit(0.0)
+    )
+    drawn = charts.figures(frame, bounds(frame).clear())
+    assert [figure.name for figure in drawn] == ["regret", "reward_ratio", "learning", "regret_parts"]
+    for figure in drawn:
+        assert export(figure)["svg"].startswith(b"<svg")
+
+
+def test_charts_are_the_same_every_time(frame, drawn):
+    again = charts.figures(frame.sample(fraction=1.0, shuffle=True, seed=3), bounds(frame))
+    for first, second in zip(drawn, again, strict=True):
+        assert first.chart().to_dict() == second.chart().to_dict()
+
+
+def test_charts_fit_the_schema(drawn):
+    for figure in drawn:
+        assert isinstance(alt.Chart.from_dict(figure.chart().to_dict(validate=True)), alt.ConcatChart)
+
+
+def test_a_policy_looks_the_same_whoever_else_is_there():
+    everybody = theme.styles(POLICIES)
+    for policy in POLICIES:
+        assert theme.styles([policy, "stranger"])[policy] == everybody[policy]
+
+
+@pytest.mark.parametrize("policies", [POLICIES, [*ZETAS, "clairvoyant"], ["mine", "yours", "uniform"]])
+def test_no_two_policies_look_alike(policies):
+    looks = theme.styles(policies).values()
+    for part in ("light", "dark", "dash"):
+        assert len({getattr(style, part) for style in looks}) == len(policies), part
+
+
+def test_colours_stand_out_from_the_background():
+    for policies in (POLICIES, ZETAS):
+        for style in theme.styles(policies).values():
+            for back in ("#ffffff", "#fcfcfb"):
+                assert contrast(style.light, back) >= 3
+            for back in ("#16181c", "#1c1f24"):
+                assert contrast(style.dark, back) >= 3
+
+
+def test_names_of_policies_may_hold_anything():
+    frame = results(["a.b [c] 'd' \"e\" <f>", "tcgp-ucb"])
+    assert b"<svg" in export(charts.regret(frame))["svg"]
+
+
+def contrast(one, other):
+    """The contrast ratio of the Web Content Accessibility Guidelines."""
+
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        red, green, blue = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)

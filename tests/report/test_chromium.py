@@ -1,0 +1,83 @@
+"""The page in a real browser, from the file system and without a network."""
+
+import os
+
+import pytest
+
+from superarm.report.page import write_report
+from tests.report import chromium
+from tests.report.samples import POLICIES, bounds, claims, manifest, results
+
+NEEDS = "needs Chromium: install it (Debian: apt-get install chromium), or name it in $CHROMIUM"
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    if chromium.executable() is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(NEEDS)
+        pytest.skip(NEEDS)
+    folder = tmp_path_factory.mktemp("page")
+    frame = results(POLICIES)
+    path = write_report(folder, frame, manifest(frame), claims(), bounds(frame))
+    with chromium.browser(tmp_path_factory.mktemp("profile")) as tab:
+        tab.look(width=1280)
+        tab.open(path)
+        yield tab
+        assert tab.complaints == []
+        assert set(tab.requests) == {path.as_uri()}
+
+
+def charts(tab):
+    return tab.value("document.querySelectorAll('.panel svg.marks').length")
+
+
+def test_every_chart_is_drawn(tab):
+    places = tab.value("document.querySelectorAll('.panel').length")
+    assert charts(tab) == places == 21
+    lines = tab.value("document.querySelectorAll('#regret-0 .mark-line path').length")
+    bands = tab.value("document.querySelectorAll('#regret-0 .mark-area path').length")
+    assert (lines, bands) == (len(POLICIES), len(POLICIES))
+
+
+def test_pointing_at_a_chart_lists_every_policy(tab):
+    place = tab.value(
+        "(() => { const e = document.querySelector('#regret-1'); e.scrollIntoView({block: 'center'});"
+        " const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+    )
+    tab.move(place[0] - 30, place[1])
+    tab.move(*place)
+    tab.until("document.querySelector('#vg-tooltip-element.visible')")
+    words = tab.value("document.querySelector('#vg-tooltip-element').innerText")
+    assert "round" in words
+    for policy in POLICIES:
+        assert policy in words
+    assert tab.value("document.querySelectorAll('#regret-1 .mark-symbol path').length") == len(POLICIES)
+    tab.move(1, 1)
+    tab.until("!document.querySelector('#vg-tooltip-element.visible')")
+
+
+def test_the_legend_isolates_a_policy_in_all_charts(tab):
+    shown = (
+        "[...document.querySelectorAll('#regret-0 .mark-line path')]"
+        ".filter(p => Number(p.getAttribute('opacity') ?? 1) > 0.5).length"
+    )
+    assert tab.value(shown) == len(POLICIES)
+    tab.value("document.querySelector('.legend button[data-policy=acc-ucb]').click()")
+    assert tab.value(shown) == 1
+    assert tab.value(shown.replace("regret-0", "learning-1")) == 1
+    assert tab.value("document.querySelector('[data-policy=acc-ucb]').getAttribute('aria-pressed')") == "true"
+    tab.value("document.querySelector('.legend .all').click()")
+    assert tab.value(shown) == len(POLICIES)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("dark", [True, False])
+def test_it_fits_the_screen_and_follows_the_readers_scheme(tab, width, dark):
+    tab.look(width=width, dark=dark)
+    tab.until(f"document.documentElement.dataset.drawn === '{'dark' if dark else 'light'}'")
+    tab.until("document.documentElement.scrollWidth <= innerWidth")
+    tab.until("[...document.querySelectorAll('.panel')].every(p => p.scrollWidth <= p.clientWidth + 1)")
+    assert charts(tab) == 21
+    text = tab.value("getComputedStyle(document.querySelector('#regret-0 .role-title text')).fill")
+    assert text == ("rgb(230, 230, 227)" if dark else "rgb(31, 35, 40)")

@@ -1,0 +1,203 @@
+"""The transforms against plain Python over the rows."""
+
+# ruff: noqa: RUF001  # true minus signs and dashes
+
+import math
+import statistics
+
+import polars as pl
+import pytest
+
+from superarm.errors import InvalidArgument
+from superarm.report import curves
+from superarm.report.summary import number, spread, summary
+from superarm.report.theme import ordered
+from tests.report.samples import POLICIES, ZETAS, bounds, results
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return curves.checked(results(POLICIES).sample(fraction=1.0, shuffle=True, seed=1))
+
+
+def runs_of(frame, policy):
+    """Each run's rows in the order of rounds."""
+    rows = frame.filter(pl.col("policy") == policy).to_dicts()
+    numbers = sorted({row["run"] for row in rows})
+    return [sorted((row for row in rows if row["run"] == run), key=lambda row: row["t"]) for run in numbers]
+
+
+def summed(run, value):
+    total, sums = 0.0, []
+    for row in run:
+        total += value(row)
+        sums.append(total)
+    return sums
+
+
+def agree(curve, policy, per_run):
+    """The curve of a policy is the mean and the sample std of the runs' values, round by round, where there are any."""
+    drawn = {row["t"]: row for row in curve.filter(pl.col("policy") == policy).to_dicts()}
+    for t, values in enumerate(zip(*per_run, strict=True), start=1):
+        there = [value for value in values if value is not None]
+        if not there:
+            assert t not in drawn
+            continue
+        mean = statistics.fmean(there)
+        assert drawn[t]["mean"] == pytest.approx(mean, abs=1e-12)
+        if len(there) > 1:
+            std = statistics.stdev(there)
+            assert drawn[t]["std"] == pytest.approx(std, abs=1e-12)
+            assert drawn[t]["low"] == pytest.approx(mean - std, abs=1e-12)
+            assert drawn[t]["high"] == pytest.approx(mean + std, abs=1e-12)
+        else:
+            assert drawn[t]["std"] is None
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_curves_are_plain_sums_means_and_deviations(frame, policy):
+    runs = runs_of(frame, policy)
+    for column in ("super_arm_regret", "group_regret"):
+        sums = [summed(run, lambda row, column=column: row[column]) for run in runs]
+        agree(curves.over_runs(curves.cumulative(frame, column)), policy, sums)
+        averages = [[value / t for t, value in enumerate(values, start=1)] for values in sums]
+        agree(curves.over_runs(curves.running_average(frame, column)), policy, averages)
+    positive = [summed(run, lambda row: max(0.0, row["super_arm_regret"])) for run in runs]
+    agree(curves.over_runs(curves.positive_part(frame)), policy, positive)
+    ratios = []
+    for run in runs:
+        reward, optimal = summed(run, lambda row: row["reward"]), summed(run, lambda row: row["optimal_reward"])
+        ratios.append([a / b for a, b in zip(reward, optimal, strict=True)])
+    agree(curves.over_runs(curves.reward_ratio(frame)), policy, ratios)
+    shares = [
+        [row["groups_satisfied"] / row["groups_touched"] if row["groups_touched"] else None for row in run]
+        for run in runs
+    ]
+    agree(curves.over_runs(curves.satisfied_share(frame)), policy, shares)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_summary_is_what_plain_python_finds(frame, policy):
+    row = summary(frame).filter(pl.col("policy") == policy).to_dicts()[0]
+    runs = runs_of(frame, policy)
+    rows = [row for run in runs for row in run]
+    finals = {
+        "reward_ratio": [sum(r["reward"] for r in run) / sum(r["optimal_reward"] for r in run) for run in runs],
+        "super_arm_regret": [sum(r["super_arm_regret"] for r in run) for run in runs],
+        "positive_regret": [sum(max(0.0, r["super_arm_regret"]) for r in run) for run in runs],
+        "group_regret": [sum(r["group_regret"] for r in run) for run in runs],
+    }
+    for name, values in finals.items():
+        assert row[f"{name}_mean"] == pytest.approx(statistics.fmean(values), abs=1e-12)
+        assert row[f"{name}_std"] == pytest.approx(statistics.stdev(values), abs=1e-12)
+    touched = sum(r["groups_touched"] for r in rows)
+    assert row["satisfied_pooled"] == pytest.approx(sum(r["groups_satisfied"] for r in rows) / touched)
+    shares = [r["groups_satisfied"] / r["groups_touched"] for r in rows if r["groups_touched"]]
+    assert row["satisfied_mean"] == pytest.approx(statistics.fmean(shares))
+    assert row["select_ms"] == pytest.approx(1000 * statistics.median(r["select_seconds"] for r in rows))
+    assert row["update_ms"] == pytest.approx(1000 * statistics.median(r["update_seconds"] for r in rows))
+    alphas = [r["alpha"] for r in rows if r["alpha"] is not None]
+    assert row["alpha_min"] == (min(alphas) if alphas else None)
+    assert row["status"] == "optimal 97 %, no good subgroup 3 %"
+    assert (row["runs"], row["rounds"]) == (3, "30")
+
+
+def test_summary_keeps_the_order_of_the_legends_and_names_uneven_runs(frame):
+    assert summary(frame)["policy"].to_list() == POLICIES == ordered(reversed(POLICIES))
+    cut = frame.filter((pl.col("run") > 0) | (pl.col("t") <= 10))
+    assert summary(cut)["rounds"].unique().to_list() == ["10–30"]
+
+
+def test_rare_statuses_are_not_rounded_away():
+    frame = results(["tcgp-ucb"], runs=3, rounds=100).with_columns(
+        status=pl.when((pl.col("t") == 1) & (pl.col("run") == 0)).then(pl.lit("LIMIT")).otherwise(pl.lit("OPTIMAL"))
+    )
+    assert summary(frame)["status"].to_list() == ["optimal >99 %, limit <1 %"]
+
+
+def test_one_run_has_no_spread():
+    frame = curves.checked(results(["tcgp-ucb"], runs=1))
+    assert curves.over_runs(curves.cumulative(frame, "reward"))["std"].null_count() == 30
+    assert summary(frame)["reward_ratio_std"].to_list() == [None]
+
+
+def test_the_benchmark_may_earn_nothing_and_rounds_may_touch_nothing():
+    frame = results(["tcgp-ucb"], runs=2, rounds=4).with_columns(
+        optimal_reward=pl.lit(0.0), groups_touched=pl.lit(0), groups_satisfied=pl.lit(0)
+    )
+    assert curves.reward_ratio(frame)["value"].null_count() == 8
+    row = summary(frame).to_dicts()[0]
+    assert row["reward_ratio_mean"] is row["satisfied_pooled"] is row["satisfied_mean"] is None
+
+
+def test_thinning_keeps_ends_and_values():
+    frame = curves.checked(results(["tcgp-ucb"], runs=1, rounds=1000))
+    whole = curves.cumulative(frame, "reward").rename({"value": "mean"})
+    thin = curves.thinned(whole)
+    assert thin.height == curves.DRAWN
+    assert thin["t"][0] == 1
+    assert thin["t"][-1] == 1000
+    assert set(thin["t"].diff().drop_nulls()) <= {5, 6}
+    assert thin.join(whole, on=["policy", "run", "t", "mean"], how="semi").height == thin.height
+
+
+def test_times_are_quantiles_of_all_rounds(frame):
+    table = curves.times(frame, "select_seconds")
+    for policy in POLICIES:
+        ms = [1000 * row["select_seconds"] for run in runs_of(frame, policy) for row in run]
+        deciles = statistics.quantiles(ms, n=20, method="inclusive")
+        row = table.filter(pl.col("policy") == policy).to_dicts()[0]
+        expected = (deciles[1], deciles[4], statistics.median(ms), deciles[14], deciles[17])
+        assert [row[name] for name in ("p10", "p25", "median", "p75", "p90")] == pytest.approx(expected)
+    assert "clairvoyant" not in set(curves.times(frame, "update_seconds")["policy"])  # its updates take no time
+
+
+def test_finals_by_zeta():
+    frame = results([*ZETAS, "clairvoyant"], experiment="tradeoff")
+    finals = curves.final_by_zeta(frame)
+    assert finals.height == 5 * 2 * 3
+    for policy in ZETAS:
+        zeta = float(policy.split("=")[1])
+        for quantity, column in (("super-arm regret", "super_arm_regret"), ("group regret", "group_regret")):
+            found = finals.filter((pl.col("zeta") == zeta) & (pl.col("quantity") == quantity))["value"].to_list()
+            assert found == pytest.approx([sum(row[column] for row in run) for run in runs_of(frame, policy)])
+
+
+def test_beside_the_bound_only_what_a_log_scale_can_show(frame):
+    negative = frame.with_columns(super_arm_regret=pl.when(pl.col("t") < 5).then(-1.0).otherwise("super_arm_regret"))
+    curve = curves.beside_bound(negative, bounds(frame), "super-arm regret")
+    assert set(curve["policy"]) == {"tcgp-ucb", "stcgp-ucb"}
+    assert curve["value"].min() > 0
+    bound = curve.filter((pl.col("kind") == "bound") & (pl.col("policy") == "tcgp-ucb"))
+    assert bound["value"].to_list() == pytest.approx([500 * math.sqrt(t) for t in range(1, 31)])
+    assert curve.filter(pl.col("kind") == "regret")["t"].min() >= 5
+
+
+def test_wrong_frames_are_refused(frame):
+    with pytest.raises(InvalidArgument, match="group_regret"):
+        summary(frame.drop("group_regret"))
+    with pytest.raises(InvalidArgument, match="no rows"):
+        summary(frame.clear())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (math.nan, "–"),
+        (0.0, "0"),
+        (0.98765, "0.988"),
+        (-12.345, "−12.35"),
+        (123.45, "123.5"),
+        (-1e6, "−1,000,000"),
+    ],
+)
+def test_numbers_as_tables_print_them(value, text):
+    assert number(value) == text
+
+
+def test_mean_and_std_share_their_decimals():
+    assert spread(0.9881, 0.0312) == "0.988 ± 0.031"
+    assert spread(-0.0001, 2.0) == "0.000 ± 2.000"
+    assert spread(143.21, 3.456) == "143.2 ± 3.5"
+    assert spread(1.0, None) == "1.000"

@@ -1,0 +1,134 @@
+"""The command, as people use it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import superarm as sa
+from superarm.cli import app
+
+
+def superarm(*words, **environment):
+    return CliRunner(env={"COLUMNS": "160", **environment}).invoke(app, [str(word) for word in words])
+
+
+def test_list_names_every_study_and_policy():
+    said = superarm("list").output
+    for name in ("federated", "movies", "tradeoff", "tcgp-ucb", "acc-ucb", "cc-mab", "cucb", "clairvoyant"):
+        assert name in said
+
+
+def test_run_then_report(tmp_path):
+    out = tmp_path / "out"
+    words = [
+        "run",
+        "federated",
+        "--rounds",
+        4,
+        "--runs",
+        1,
+        "--policies",
+        "tcgp-ucb,uniform",
+        "--jobs",
+        1,
+        "--out",
+        out,
+    ]
+    first = superarm(*words)
+    assert first.exit_code == 0, first.output
+    assert "tcgp-ucb" in first.output
+    assert f"superarm report {out}" in first.output.replace("\n", "")
+    frame = pl.read_parquet(out / "results.parquet")
+    assert sorted(frame["policy"].unique()) == ["clairvoyant", "tcgp-ucb", "uniform"]
+    assert json.loads((out / "manifest.json").read_text())["rounds"] == 4
+    reported = superarm("report", out)
+    assert reported.exit_code == 0, reported.output
+    assert (out / "report.html").stat().st_size > 100_000
+    assert {path.suffix for path in (out / "figures").iterdir()} == {".png", ".svg", ".pdf"}
+    other = superarm(*words[:3], 5, *words[4:])
+    assert other.exit_code == 1
+    assert "holds results of another configuration (rounds differ" in other.output
+
+
+def test_movies_without_data_says_how_to_get_them(tmp_path):
+    said = superarm("run", "movies", "--out", tmp_path / "out", SUPERARM_CACHE=str(tmp_path))
+    assert said.exit_code == 1
+    for part in ("superarm data movielens --release ml-25m", "--data DIR", "--data synthetic"):
+        assert part in said.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_movies_on_a_look_alike_says_so_everywhere(tmp_path):
+    out = tmp_path / "out"
+    said = superarm(
+        "run",
+        "movies",
+        "--data",
+        "synthetic",
+        "--rounds",
+        2,
+        "--runs",
+        1,
+        "--policies",
+        "uniform",
+        "--jobs",
+        1,
+        "--out",
+        out,
+    )
+    assert said.exit_code == 0, said.output
+    assert "synthetic look-alike, NOT MovieLens" in said.output
+    assert "NOT MovieLens" in json.loads((out / "manifest.json").read_text())["data"]
+    superarm("report", out)
+    assert "NOT MovieLens" in (out / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "nonsense"], "study: expected one of federated, movies, tradeoff, got 'nonsense'"),
+        (["run", "federated", "--policies", "tcgp"], "policies: expected some of"),
+        (["run", "tradeoff", "--data", "x"], "data: expected nothing: tradeoff uses no data"),
+        (["run", "movies", "--data", "/nowhere/at/all"], "/nowhere/at/all"),
+        (["report", "/nowhere/at/all"], "no finished results here"),
+        (["data", "movielens", "--release", "ml-9"], "release: expected one of"),
+    ],
+)
+def test_mistakes_are_one_line(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = superarm(*words)
+    assert answer.exit_code == 1
+    assert said in answer.output
+    assert "Traceback" not in answer.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_numbers_are_refused_by_the_parser():
+    assert superarm("run", "federated", "--runs", 0).exit_code == 2
+    assert superarm("run", "federated", "--seed", -1).exit_code == 2
+    assert superarm("--version").output.strip() == f"superarm {sa.__version__}"
+
+
+def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(tmp_path):
+    words = ["run", "federated", "--rounds", "60", "--runs", "2", "--policies", "tcgp-ucb", "--jobs", "2"]
+    command = [sys.executable, "-c", "from superarm.cli import app; app()", *words, "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        process.wait(timeout=4)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    if process.returncode != 0:  # a quick machine may have finished
+        assert process.returncode == 130
+        assert "the same command goes on where it stopped" in errors
+        assert "Traceback" not in errors
+    subprocess.run(command, check=True, capture_output=True)
+    assert len(pl.read_parquet(tmp_path / "out" / "results.parquet")) == 2 * 2 * 60

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.environments.federated import Federated
+from superarm.policies.clairvoyant import Clairvoyant
+from superarm.policies.uniform import Uniform
+from superarm.simulation import simulate, stream
+
+SMALL = Federated(clients=6, requests=20, most_requests=3)
+PRIOR = sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05)
+
+
+def test_one_row_per_round_and_the_policy_has_learnt():
+    policy = sa.TCGPUCB(PRIOR)
+    trace = simulate(policy, SMALL, rounds=8, seed=3)
+    assert trace["t"].to_list() == list(range(1, 9))
+    assert policy.posterior.observations == trace["arms"].list.len().sum()
+    assert (trace["super_arm_regret"] == trace["optimal_reward"] - trace["reward"]).all()
+
+
+def test_equal_seeds_give_equal_traces_and_others_do_not():
+    def trace(seed):
+        return simulate(sa.TCGPUCB(PRIOR), SMALL, rounds=5, seed=seed).drop("select_seconds", "update_seconds")
+
+    assert trace(1).equals(trace(1))
+    assert not trace(1).equals(trace(2))
+
+
+def test_all_policies_meet_the_same_arrivals_and_the_same_noise():
+    met, shown = [], []
+
+    class Watching:
+        def __init__(self, picks):
+            self.picks = picks
+
+        def select(self, round):
+            met.append(round.contexts.tobytes() + round.promises[0].thresholds.tobytes())
+            arms = np.arange(min(self.picks, len(round)))
+            return sa.Selection.of(arms, round=round, index=np.zeros(len(round)), good=sa.GoodSubgroups(round, None))
+
+        def update(self, round, arms, outcomes):
+            shown.append(outcomes[0].tobytes())
+
+    for picks in (1, 5):
+        simulate(Watching(picks), SMALL, rounds=4, seed=9)
+    assert met[:4] == met[4:]
+    assert shown[:4] == shown[4:]  # arm 0 gives both the same noisy outcome
+
+
+def test_streams_are_named_and_apart():
+    assert stream(1, "noise").random() == stream(1, "noise").random()
+    assert stream(1, "noise").random() != stream(1, "arrivals").random()
+    assert stream((1, 0), "noise").random() != stream((1, 1), "noise").random()
+
+
+def test_the_clairvoyant_has_no_regret():
+    trace = simulate(Clairvoyant(SMALL), SMALL, rounds=10)
+    assert (trace["super_arm_regret"].abs() < 1e-9).all()
+    assert (trace["group_regret"] == 0.0).all()
+    assert (trace["groups_touched"] == trace["groups_satisfied"]).all()
+
+
+def test_nobody_beats_the_clairvoyant_and_keeps_every_promise():
+    trace = simulate(Uniform(), SMALL, rounds=20)
+    honest = trace.filter(trace["groups_touched"] == trace["groups_satisfied"])
+    assert (honest["super_arm_regret"] >= -1e-9).all()
+
+
+def test_an_environment_that_ends_ends_the_run():
+    class Short:
+        def rounds(self, rng):
+            yield sa.Round(t=1, contexts=np.zeros((2, 1)), feasible=sa.AtMost(1))
+
+        def expected_outcomes(self, round):
+            return np.ones((len(round), 2))
+
+        def outcomes(self, round, rng):
+            return np.ones((len(round), 2))
+
+    assert len(simulate(sa.OCLOKUCB(PRIOR), Short(), rounds=50)) == 1
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="rounds: expected a whole number >= 0, got -1"):
+        simulate(sa.OCLOKUCB(PRIOR), SMALL, rounds=-1)
+    with pytest.raises(ValueError, match="environment: expected an object with rounds"):
+        simulate(sa.OCLOKUCB(PRIOR), object(), rounds=1)
