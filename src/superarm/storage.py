@@ -48,15 +48,22 @@ def write(value: object, path: str | os.PathLike[str]) -> None:
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
     arrays: list[np.ndarray] = []
     document = {"format": FORMAT, "version": VERSION, "value": _encode(value, arrays, where="value")}
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("document.json", json.dumps(document))
+        for number, array in enumerate(arrays):
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, array, allow_pickle=False)
+            archive.writestr(f"{number}.npy", buffer.getvalue())
+    replace_file(path, content.getvalue())
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file: its new content appears at once and whole, or nothing changes."""
     temporary = path.with_name(f".superarm-{secrets.token_hex(8)}")
     try:
         with open(temporary, "xb") as file:
-            with zipfile.ZipFile(file, "w") as archive:
-                archive.writestr("document.json", json.dumps(document))
-                for number, array in enumerate(arrays):
-                    buffer = io.BytesIO()
-                    np.lib.format.write_array(buffer, array, allow_pickle=False)
-                    archive.writestr(f"{number}.npy", buffer.getvalue())
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

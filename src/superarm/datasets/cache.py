@@ -6,12 +6,13 @@ import hashlib
 import io
 import json
 import os
-import secrets
 import sys
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+from superarm.storage import replace_file
 
 PathLike = str | os.PathLike[str]
 
@@ -26,20 +27,6 @@ def cache_folder(cache: PathLike | None = None) -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "superarm"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "superarm"
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write the file: its new content appears at once, or nothing changes."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def load_frame(path: Path, key: dict[str, Any]) -> pl.DataFrame | None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import platform
-import secrets
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +15,7 @@ import polars as pl
 
 from superarm.errors import ForeignResults, UnreadableFile
 from superarm.experiments.experiment import Experiment
+from superarm.storage import replace_file
 
 COLUMNS = (
     "experiment",
@@ -104,17 +103,14 @@ def claim_folder(folder: Path, experiment: Experiment, seed: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     text = json.dumps({**wanted, "versions": versions, "commit": _commit()}, indent=2, ensure_ascii=False)
-    write_atomically(path, lambda temporary: temporary.write_text(text + "\n", encoding="utf-8"))
+    replace_file(path, f"{text}\n".encode())
 
 
-def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let ``write`` fill a temporary file, then put it in place: the whole file appears at once, or nothing."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        write(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """Write a table, whole or not at all."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    replace_file(path, buffer.getvalue())
 
 
 def _commit() -> str | None:

@@ -20,7 +20,8 @@ from threadpoolctl import threadpool_limits
 
 from superarm.errors import InvalidArgument
 from superarm.experiments.experiment import BENCHMARK, Experiment, Setting, run_entropy, seed_of
-from superarm.experiments.results import COLUMNS, Results, claim_folder, read, write_atomically
+from superarm.experiments.results import COLUMNS, Results, claim_folder, read, write_frame
+from superarm.oracles.decomposition.solve import compiled
 from superarm.simulation import PLAYED, play, with_regret
 
 
@@ -70,8 +71,7 @@ class Unit:
             for row in play(policy, environment, rounds=self.experiment.rounds, seed=entropy):
                 rows.append(row)
                 pulse.write(b".")
-        frame = pl.DataFrame(rows, schema=PLAYED)
-        write_atomically(self.rows, lambda temporary: frame.write_parquet(temporary))
+        write_frame(self.rows, pl.DataFrame(rows, schema=PLAYED))
 
 
 def run(
@@ -90,6 +90,8 @@ def run(
         for policy in experiment.policies
     ]
     missing = [unit for unit in units if not unit.is_done()]
+    if missing:
+        compiled()  # once here, not in every worker at the same time
     with _Display(units, missing, console or Console(stderr=True)):
         if jobs == 1:
             for unit in missing:
@@ -99,7 +101,7 @@ def run(
             for _ in work:
                 pass
     frame = pl.concat(_rows_of_run(experiment, units, run) for run in range(experiment.runs))
-    write_atomically(folder / "results.parquet", lambda temporary: frame.write_parquet(temporary))
+    write_frame(folder / "results.parquet", frame)
     shutil.rmtree(folder / "parts")
     return read(folder)
 

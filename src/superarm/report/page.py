@@ -11,7 +11,6 @@ import functools
 import json
 import os
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -26,6 +25,7 @@ from superarm.report.charts import Figure, figures
 from superarm.report.curves import checked
 from superarm.report.markup import Claim
 from superarm.report.summary import summary
+from superarm.storage import replace_file
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # the version that Altair writes
 PIXELS = 2.0  # of a PNG for each of the chart
@@ -74,9 +74,9 @@ def write_report(
     exported.mkdir(parents=True, exist_ok=True)
     for figure in drawn:
         for suffix, content in export(figure).items():
-            _replace(exported / f"{figure.name}.{suffix}", content)
+            replace_file(exported / f"{figure.name}.{suffix}", content)
     path = folder / "report.html"
-    _replace(path, page(frame, manifest, claims, drawn).encode())
+    replace_file(path, page(frame, manifest, claims, drawn).encode())
     return path
 
 
@@ -185,13 +185,3 @@ def _bundle() -> str:
 
 def _packaged(name: str) -> str:
     return resources.files("superarm.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
