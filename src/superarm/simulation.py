@@ -13,6 +13,7 @@ import polars as pl
 
 from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument
+from superarm.oracles.oracle import Selection
 from superarm.policies.policy import Policy
 from superarm.regret import optimum, performance, super_arm_regret, total_regret
 
@@ -47,6 +48,8 @@ def play(policy: Policy, environment: Environment, *, rounds: int, seed: Entropy
     for round in itertools.islice(environment.rounds(arrivals), rounds):
         start = time.perf_counter()
         selection = policy.select(round)
+        if not isinstance(selection, Selection):
+            raise InvalidArgument("policy", "one whose select returns a Selection (see Selection.of)", repr(selection))
         selected = time.perf_counter()
         outcomes = environment.outcomes(round, noise)[selection.arms]
         shown = time.perf_counter()

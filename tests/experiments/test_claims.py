@@ -74,7 +74,7 @@ def test_movies_above_the_optimum_gets_a_remark():
     [
         ([1.0, 2.0, 3.0], ["holds", "does not hold"]),
         ([3.0, 2.0, 1.0], ["does not hold", "holds"]),
-        ([1.0, 3.0, 2.0], ["holds with a remark", "does not hold"]),
+        ([1.0, 3.0, 2.0], ["does not hold", "does not hold"]),
     ],
 )
 def test_tradeoff(regrets, expected):
@@ -92,3 +92,36 @@ def test_what_was_not_run_is_not_judged():
     assert verdicts(frame) == ["not measured"] * 3
     assert all(np.size(claim.remark) and "Needs" in claim.remark for claim in evaluate(frame))
     assert evaluate(frame.clear()) == []
+
+
+def test_a_step_within_the_noise_gets_a_remark():
+    noise = np.random.default_rng(0).normal(0, 5, (3, 6))
+    rows = [
+        {"experiment": "tradeoff", "policy": f"tcgp-ucb zeta={zeta:g}", "run": run, "t": 1}
+        | {"super_arm_regret": mean + noise[i, run], "group_regret": -mean + noise[i, run]}
+        for i, (zeta, mean) in enumerate(zip((0.001, 0.5, 0.999), (0.0, 100.0, 101.0), strict=True))
+        for run in range(6)
+    ]
+    claims = evaluate(pl.DataFrame(rows))
+    assert [claim.verdict for claim in claims] == ["holds with a remark"] * 2
+    assert "0.5 to 0.999 by" in claims[0].remark
+    assert "0.001 to 0.5" not in claims[0].remark
+
+
+def test_a_curve_that_becomes_a_line_and_one_that_does_not():
+    def verdict(shape):
+        totals = [shape(t) for t in range(101)]
+        frame = table(
+            "federated", {"acc-ucb": lambda t: 0.5}, 100, group_regret=lambda policy, t: totals[t] - totals[t - 1]
+        )
+        return evaluate(frame)[0].verdict
+
+    assert verdict(lambda t: 3.0 * t) == "holds"
+    assert verdict(lambda t: min(t, 10) * 15.0 + 3.0 * t) == "holds with a remark"
+    assert verdict(lambda t: 40.0 * t**0.5) == "does not hold"
+
+
+def test_short_runs_and_synthetic_data_say_so():
+    frame = table("federated", {"acc-ucb": lambda t: 0.5, "stcgp-ucb": lambda t: 0.9}, 20, runs=2)
+    assert all("2 of the paper's 8 runs, 20 of its 100 rounds" in claim.remark for claim in evaluate(frame))
+    assert {claim.verdict for claim in evaluate(frame, synthetic=True)} == {"not measured"}

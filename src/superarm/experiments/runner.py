@@ -65,6 +65,7 @@ class Unit:
             rounds=self.experiment.rounds, seed=seed_of(entropy, f"policy {self.policy}"), environment=environment
         )
         policy = self.experiment.policies[self.policy](setting)
+        compiled()  # before any round is timed
         rows = []
         # One BLAS thread a process: more would fight over the cores, and sums in another order give other bits.
         with threadpool_limits(1), self.pulse.open("wb", buffering=0) as pulse:
@@ -82,6 +83,7 @@ def run(
         raise InvalidArgument("jobs", "a whole number >= 1", jobs)
     claim_folder(folder, experiment, seed)
     if (folder / "results.parquet").exists():
+        shutil.rmtree(folder / "parts", ignore_errors=True)  # an end that was cut short leaves them
         return read(folder)
     (folder / "parts").mkdir(exist_ok=True)
     units = [

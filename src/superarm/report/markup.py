@@ -125,10 +125,10 @@ def summary_table(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
         "Satisfied groups, mean of rounds",
         "Select, median ms",
         "Update, median ms",
-        "Smallest α",
-        "Rounds by status",
+        "Smallest α, at the index",
+        "Solver status, at the index",
     )
-    words = {"Policy", "Rounds by status"}
+    words = {"Policy", "Solver status, at the index"}
     head = "".join(f'<th scope="col"{"" if name in words else _FIGURE}>{name}</th>' for name in heads)
     body = []
     for row in table.iter_rows(named=True):
