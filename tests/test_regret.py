@@ -91,6 +91,6 @@ def test_alpha_regret_only_where_the_oracle_is_approximate():
         ],
         schema=PLAYED,
     )
-    optimal = pl.DataFrame({"t": [1, 2, 3, 4], "optimal_reward": [2.0] * 4})
-    assert with_regret(played, optimal, 0.5)["super_arm_regret"].to_list() == [1.0, 0.0, 1.0, 1.0]
-    assert with_regret(played, optimal, 0.5)["total_regret"].to_list() == [0.75, 0.25, 0.75, 0.75]
+    played = played.with_columns(optimal_reward=pl.lit(2.0))
+    assert with_regret(played, 0.5)["super_arm_regret"].to_list() == [1.0, 0.0, 1.0, 1.0]
+    assert with_regret(played, 0.5)["total_regret"].to_list() == [0.75, 0.25, 0.75, 0.75]

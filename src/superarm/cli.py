@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import superarm
 from superarm.datasets.download import RELEASES
@@ -37,10 +39,13 @@ Jobs = Annotated[int, typer.Option(min=1, help="Processes; the results do not de
 @contextmanager
 def _plain_errors() -> Iterator[None]:
     """A mistake or a missing file is one line, not a traceback; an interruption says how to go on."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # being asked to end is an interruption too
     try:
         yield
-    except (SuperarmError, FileNotFoundError, PermissionError, NotADirectoryError) as error:
-        Console(stderr=True, highlight=False).print(f"[red]superarm:[/red] {error}", soft_wrap=True)
+    except (SuperarmError, OSError) as error:
+        Console(stderr=True, highlight=False).print(
+            Text("superarm: ", style="red").append(str(error), ""), soft_wrap=True
+        )
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         Console(stderr=True).print("\ninterrupted; the same command goes on where it stopped")
@@ -92,15 +97,16 @@ def run(
         found = runner.run(experiment, folder=folder, seed=seed, jobs=jobs)
         console.print(table(found.frame))
         if experiment.data is not None:
-            console.print(f"data: {experiment.data}")
-        console.print(f"results in {folder}; for figures and a page:  superarm report {folder}", soft_wrap=True)
+            console.print(f"data: {experiment.data}", markup=False)
+        where = f"results in {folder}; for figures and a page:  superarm report {folder}"
+        console.print(where, soft_wrap=True, markup=False)
 
 
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(help="A folder that 'superarm run' has filled.")]) -> None:
     """Write report.html and the figures of a finished study beside its results."""
     with _plain_errors():
-        console.print(f"written: {write_report(folder)}", soft_wrap=True)
+        console.print(f"written: {write_report(folder)}", soft_wrap=True, markup=False)
 
 
 @data.command()
@@ -126,6 +132,6 @@ def demo(
         found = runner.run(small, folder=out, seed=seed, jobs=jobs)
         console.print(table(found.frame))
         page = write_report(out)
-        console.print(f"the report: {page.absolute()}", soft_wrap=True)
+        console.print(f"the report: {page.absolute()}", soft_wrap=True, markup=False)
         if show:
             webbrowser.open(page.absolute().as_uri())

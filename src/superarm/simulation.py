@@ -6,6 +6,7 @@ import itertools
 import time
 import zlib
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument
 from superarm.oracles.oracle import Selection
 from superarm.policies.policy import Policy
+from superarm.policies.ties import Seed, seed_number
 from superarm.regret import optimum, performance, super_arm_regret, total_regret
 
 Entropy = int | tuple[int, ...]
@@ -39,8 +41,10 @@ def stream(seed: Entropy, name: str) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(zlib.crc32(name.encode()),)))
 
 
-def play(policy: Policy, environment: Environment, *, rounds: int, seed: Entropy) -> Iterator[dict[str, Any]]:
-    """Play and yield one row per round, in the columns of ``PLAYED``.
+def play(
+    policy: Policy, environment: Environment, *, rounds: int, seed: Entropy, benchmark: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Play and yield one row per round, in the columns of ``PLAYED``, and ``optimal_reward`` if ``benchmark``.
 
     Noise is drawn for every arm of a round, picked or not, so that all policies meet, arm by arm, the same.
     """
@@ -55,8 +59,10 @@ def play(policy: Policy, environment: Environment, *, rounds: int, seed: Entropy
         shown = time.perf_counter()
         policy.update(round, selection.arms, outcomes)
         updated = time.perf_counter()
-        true = performance(round, selection.arms, environment.expected_outcomes(round))
-        yield {
+        expected = environment.expected_outcomes(round)
+        true = performance(round, selection.arms, expected)
+        best = {"optimal_reward": optimum(round, expected).value} if benchmark else {}
+        yield best | {
             "t": round.t,
             "arms": selection.arms.tolist(),
             "reward": true.reward,
@@ -70,20 +76,19 @@ def play(policy: Policy, environment: Environment, *, rounds: int, seed: Entropy
         }
 
 
-def with_regret(played: pl.DataFrame, optimal: pl.DataFrame, zeta: float) -> pl.DataFrame:
-    """Add the columns that need the optimum: ``optimal``, columns ``t`` and ``optimal_reward``."""
-    joined = played.join(optimal, on="t", how="left", maintain_order="left")
+def with_regret(played: pl.DataFrame, zeta: float) -> pl.DataFrame:
+    """Add the regrets to rows that know their ``optimal_reward``."""
     # The alpha-regret of an approximate oracle; an exact one has alpha 1, or none where a ratio means nothing.
     exact = pl.col("status").is_in(["LIMIT", "WITHIN_GAP"]).not_() | pl.col("alpha").is_null()
     alpha = pl.when(exact).then(1.0).otherwise(pl.col("alpha"))
     regret = super_arm_regret(pl.col("reward"), pl.col("optimal_reward"), alpha)  # type: ignore[arg-type]
-    return joined.with_columns(super_arm_regret=regret).with_columns(
+    return played.with_columns(super_arm_regret=regret).with_columns(
         total_regret=total_regret(pl.col("group_regret"), pl.col("super_arm_regret"), zeta)  # type: ignore[arg-type]
     )
 
 
 def simulate(
-    policy: Policy, environment: Environment, *, rounds: int, seed: int = 0, zeta: float = 0.5
+    policy: Policy, environment: Environment, *, rounds: int, seed: Seed = 0, zeta: float = 0.5
 ) -> pl.DataFrame:
     """Let ``policy`` play ``rounds`` rounds of ``environment`` and return one row per round.
 
@@ -96,7 +101,7 @@ def simulate(
     rounds
         T; fewer if the environment ends before
     seed
-        of arrivals and noise; policies given the same seed meet the same of both
+        of arrivals and noise, an int, Generator or None; policies given the same int meet the same of both
     zeta
         weight of the group regret in the total regret
     """
@@ -104,8 +109,7 @@ def simulate(
         raise InvalidArgument("rounds", "a whole number >= 0", repr(rounds))
     if not isinstance(environment, Environment):
         raise InvalidArgument("environment", "an object with rounds, expected_outcomes and outcomes", repr(environment))
-    played = pl.DataFrame(list(play(policy, environment, rounds=rounds, seed=seed)), schema=PLAYED)
-    again = itertools.islice(environment.rounds(stream(seed, "arrivals")), rounds)
-    best = [(round.t, optimum(round, environment.expected_outcomes(round)).value) for round in again]
-    optimal = pl.DataFrame(best, schema={"t": pl.Int64, "optimal_reward": pl.Float64}, orient="row")
-    return with_regret(played, optimal, zeta)
+    if isinstance(zeta, bool) or not isinstance(zeta, Real) or not 0.0 <= float(zeta) <= 1.0:
+        raise InvalidArgument("zeta", "a number from 0 to 1", repr(zeta))
+    rows = list(play(policy, environment, rounds=rounds, seed=seed_number(seed), benchmark=True))
+    return with_regret(pl.DataFrame(rows, schema={**PLAYED, "optimal_reward": pl.Float64}), float(zeta))

@@ -15,8 +15,11 @@ import json
 import lzma
 import os
 import secrets
+import sys
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +29,7 @@ from superarm.errors import NotStorable, UnreadableFile
 
 FORMAT = "superarm"
 VERSION = 1
+TEMPORARY = ".superarm-"  # how files begin that are not yet in place
 
 _CLASSES: dict[str, type] = {}
 
@@ -60,7 +64,7 @@ def write(value: object, path: str | os.PathLike[str]) -> None:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file: its new content appears at once and whole, or nothing changes."""
-    temporary = path.with_name(f".superarm-{secrets.token_hex(8)}")
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
         with open(temporary, "xb") as file:
             file.write(content)
@@ -70,6 +74,21 @@ def replace_file(path: Path, content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def alone(path: Path, *, wait: bool) -> Iterator[None]:
+    """Hold the lock file at ``path``; the system lifts the lock of a process that dies.
+
+    Without ``wait`` a lock that somebody else holds is a :class:`BlockingIOError`. Where there is no such lock, as on
+    Windows, nobody is kept out.
+    """
+    with open(path, "ab") as file:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
 
 
 def read(path: str | os.PathLike[str]) -> Any:

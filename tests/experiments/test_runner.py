@@ -90,14 +90,16 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path):
 
 def test_a_damaged_part_is_played_again(finished, tmp_path):
     folder = tmp_path / "out"
+    folder.mkdir()
     results.claim_folder(folder, small.federated(), 5)
     (folder / "parts").mkdir()
-    (folder / "parts" / "0000-00.parquet").write_bytes(b"PAR1 half a file")
+    (folder / "parts" / "0000-00.rows").write_bytes(b"PAR1 half a file")
     runner.run(small.federated(), folder=folder, seed=5)
     assert_frame_equal(rows(folder), rows(finished[1]), check_exact=True)
 
 
 def test_unfinished_results_are_not_read(tmp_path):
+    (tmp_path / "out").mkdir()
     results.claim_folder(tmp_path / "out", small.federated(), 5)
     with pytest.raises(ForeignResults, match=r"results\.parquet is missing"):
         results.read(tmp_path / "out")

@@ -9,7 +9,6 @@ import re
 import secrets
 import shutil
 import stat
-import sys
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -26,6 +25,7 @@ from superarm.datasets import files
 from superarm.datasets.cache import PathLike, cache_folder
 from superarm.datasets.progress import byte_bar
 from superarm.errors import DownloadFailed, InvalidArgument, UnexpectedData
+from superarm.storage import alone
 
 OFFICIAL = "https://files.grouplens.org/datasets/movielens/"
 RELEASES = ("ml-latest-small", "ml-32m", "ml-25m", "ml-20m", "ml-10m", "ml-1m", "ml-100k")
@@ -63,7 +63,7 @@ def fetch(
     if target.is_dir():
         return target
     home.mkdir(parents=True, exist_ok=True)
-    with _alone(home / f".{release}.lock"):
+    with alone(home / f".{release}.lock", wait=True):
         if target.is_dir():  # somebody else was faster
             return target
         url = f"{base_url.rstrip('/')}/{release}.zip"
@@ -204,14 +204,3 @@ def _extract(content: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) ->
         shutil.copyfileobj(source, file, _CHUNK)
         file.flush()
         os.fsync(file.fileno())
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Let one process at a time fetch a release; the system lifts the lock of one that dies."""
-    with open(path, "ab") as file:
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -128,7 +128,7 @@ def _parse(path: Path, block: bytes, names: list[str], separator: str) -> pl.Dat
 
 def _comma_separated(path: Path) -> pl.DataFrame:
     try:
-        table = pl.read_csv(path, infer_schema=False)
+        table = pl.read_csv(path.read_bytes(), infer_schema=False)  # polars would take [ and * in a path for patterns
         # A byte-order mark, which some editors add, would otherwise be part of the first name.
         table = table.rename({name: name.removeprefix("\ufeff") for name in table.columns})
         missing = [name for name in _MOVIES if name not in table.columns]

@@ -9,8 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from superarm.environments.environment import with_gaussian_noise
-from superarm.feasible import WholeGroups
+from superarm.environments.environment import check_size, with_gaussian_noise
+from superarm.errors import InvalidArgument
+from superarm.feasible import WholeGroups, check_count
 from superarm.groups import Array, IntArray
 from superarm.posteriors.basis import Basis, greedy
 from superarm.posteriors.kernel import Kernel
@@ -41,6 +42,16 @@ class GPSample:
     most_groups: int = 10
     horizon: int = 100
 
+    def __post_init__(self) -> None:
+        for argument in ("seed", "pool", "most_groups", "horizon"):
+            check_count(argument, getattr(self, argument))
+        for argument in ("groups", "arms", "noise_std"):
+            check_size(argument, getattr(self, argument))
+        if not self.pool:
+            raise InvalidArgument("pool", "a whole number >= 1", self.pool)
+        if not 0.0 <= self.percentile <= 100.0:
+            raise InvalidArgument("percentile", "a number from 0 to 100", self.percentile)
+
     @cached_property
     def contexts(self) -> Array:
         """(pool, 2) points of the pool."""
@@ -62,7 +73,7 @@ class GPSample:
         """Rounds with new groups each."""
         known = [self._arrive(rng) for _ in range(self.horizon)]
         rewards = [np.var(self.truth[ids[codes == g], 1]) for ids, codes in known for g in np.unique(codes)]
-        threshold = float(np.percentile(rewards, self.percentile))
+        threshold = float(np.percentile(rewards, self.percentile)) if rewards else 0.0
         later = (self._arrive(rng) for _ in itertools.count())
         for t, (ids, codes) in enumerate(itertools.chain(known, later), start=1):
             yield Round(

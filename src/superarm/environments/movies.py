@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array
 
-from superarm.environments.environment import with_gaussian_noise
+from superarm.environments.environment import check_size, with_gaussian_noise
 from superarm.errors import InvalidArgument
 from superarm.feasible import Exactly, check_count
 from superarm.groups import Array, IntArray
@@ -58,9 +58,7 @@ class Movies:
         if not self.locations:
             raise InvalidArgument("locations", "a whole number >= 1", self.locations)
         for argument in ("movies", "users", "noise_std"):
-            value = getattr(self, argument)
-            if not _is_finite(value) or value < 0.0:
-                raise InvalidArgument(argument, "a finite number >= 0", repr(value))
+            check_size(argument, getattr(self, argument))
         interval = self.thresholds
         if not isinstance(interval, tuple) or len(interval) != 2 or not all(map(_is_finite, interval)):
             raise InvalidArgument("thresholds", "a pair (low, high) of finite numbers", repr(interval))

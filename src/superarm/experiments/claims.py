@@ -294,8 +294,8 @@ def _late_share(frame: pl.DataFrame, policy: str, after: int = 50) -> float | No
 
 
 def _plus_minus(values: np.ndarray, digits: int = 1) -> str:
-    spread = values.std(ddof=1) if len(values) > 1 else float("nan")
-    return f"{values.mean():.{digits}f} ± {spread:.{digits}f}"
+    spread = f" ± {values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
+    return f"{values.mean():.{digits}f}{spread}"
 
 
 def _round_or_never(t: float) -> str:

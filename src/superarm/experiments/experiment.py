@@ -64,8 +64,8 @@ class Experiment:
         chosen = self.policies
         if policies is not None:
             unknown = [name for name in policies if name not in self.policies]
-            if unknown:
-                raise InvalidArgument("policies", f"some of {', '.join(self.policies)}", ", ".join(unknown))
+            if unknown or not policies:
+                raise InvalidArgument("policies", f"some of {', '.join(self.policies)}", ", ".join(unknown) or "none")
             wanted = {*policies, BENCHMARK}
             chosen = {name: make for name, make in self.policies.items() if name in wanted}
         for name, value in (("rounds", rounds), ("runs", runs)):

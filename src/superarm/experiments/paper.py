@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -102,6 +103,7 @@ def movies(data: MovieLens, label: str) -> Experiment:
         runs=20,
         zeta=ZETA,
         settings={
+            "ratings": f"{len(data.ratings)} by {data.ratings['user'].n_unique()} users, {_digest(data)}",
             "movies": f"Poisson({environment.movies:g})",
             "users": f"Poisson({environment.users:g})",
             "locations": environment.locations,
@@ -152,6 +154,12 @@ def tradeoff() -> Experiment:
             "delta": DELTA,
         },
     )
+
+
+def _digest(data: MovieLens) -> str:
+    """A short name of the ratings: other data make another configuration."""
+    columns = [data.ratings[name].to_numpy() for name in ("user", "movie", "rating")]
+    return hashlib.sha256(b"".join(np.ascontiguousarray(column).tobytes() for column in columns)).hexdigest()[:12]
 
 
 def _common() -> dict[str, object]:

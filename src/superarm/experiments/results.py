@@ -15,7 +15,7 @@ import polars as pl
 
 from superarm.errors import ForeignResults, UnreadableFile
 from superarm.experiments.experiment import Experiment
-from superarm.storage import replace_file
+from superarm.storage import TEMPORARY, replace_file
 
 COLUMNS = (
     "experiment",
@@ -53,9 +53,10 @@ def read(folder: Path) -> Results:
         raise ForeignResults(
             f"{folder}: no finished results here ({missing[0]} is missing); run the experiment, or let it finish"
         )
+    manifest = _manifest(folder)
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        frame = pl.read_parquet(folder / "results.parquet")
+        # From bytes: polars would take [ and * in a path for patterns.
+        frame = pl.read_parquet((folder / "results.parquet").read_bytes())
     except (ValueError, pl.exceptions.PolarsError) as error:
         raise UnreadableFile(
             f"{folder}: damaged results ({error}); delete the file and run the experiment again"
@@ -84,12 +85,13 @@ def configuration(experiment: Experiment, seed: int) -> dict[str, Any]:
 def claim_folder(folder: Path, experiment: Experiment, seed: int) -> None:
     """Make the folder this experiment's, or refuse one that belongs to another."""
     wanted = configuration(experiment, seed)
+    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     path = folder / "manifest.json"
     if path.exists():
-        try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            raise UnreadableFile(f"{path}: damaged; give another --out, or delete the folder") from None
+        manifest = _manifest(folder)
+        if not (folder / "results.parquet").exists() and manifest["versions"] != versions:
+            # Rows of two versions in one table would be nobody's results.
+            wanted = {**wanted, "versions": versions}
         differing = [key for key, value in wanted.items() if manifest.get(key) != value]
         if differing:
             key = differing[0]
@@ -98,19 +100,32 @@ def claim_folder(folder: Path, experiment: Experiment, seed: int) -> None:
                 f"{manifest.get(key)!r} there and {wanted[key]!r} here); give another --out, or delete the folder"
             )
         return
-    if folder.exists() and any(folder.iterdir()):
+    if any(not entry.name.startswith(TEMPORARY) for entry in folder.iterdir()):
         raise ForeignResults(f"{folder}: is not empty and holds no manifest; give another --out")
-    folder.mkdir(parents=True, exist_ok=True)
-    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     text = json.dumps({**wanted, "versions": versions, "commit": _commit()}, indent=2, ensure_ascii=False)
     replace_file(path, f"{text}\n".encode())
 
 
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except ValueError:
+        manifest = None
+    if not isinstance(manifest, dict) or not {"experiment", "seed", "data", "versions"} <= manifest.keys():
+        raise UnreadableFile(f"{folder / 'manifest.json'}: damaged; give another --out, or delete the folder")
+    return manifest
+
+
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
     """Write a table, whole or not at all."""
+    replace_file(path, as_parquet(frame))
+
+
+def as_parquet(frame: pl.DataFrame) -> bytes:
+    """The content of a Parquet file."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer)
-    replace_file(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def _commit() -> str | None:

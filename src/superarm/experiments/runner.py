@@ -6,6 +6,8 @@ is interrupted starts that unit again and no row is lost or doubled. When every 
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 import threading
 from dataclasses import dataclass
@@ -18,11 +20,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.text import Text
 from threadpoolctl import threadpool_limits
 
-from superarm.errors import InvalidArgument
+from superarm.errors import ForeignResults, InvalidArgument
 from superarm.experiments.experiment import BENCHMARK, Experiment, Setting, run_entropy, seed_of
-from superarm.experiments.results import COLUMNS, Results, claim_folder, read, write_frame
+from superarm.experiments.results import COLUMNS, Results, as_parquet, claim_folder, read, write_frame
 from superarm.oracles.decomposition.solve import compiled
 from superarm.simulation import PLAYED, play, with_regret
+from superarm.storage import TEMPORARY, alone, replace_file
+
+DIGEST = hashlib.sha256().digest_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,19 +48,22 @@ class Unit:
     @property
     def rows(self) -> Path:
         """Where its rows are when it is done."""
-        return self.folder / "parts" / f"{self.name}.parquet"
+        return self.folder / "parts" / f"{self.name}.rows"
 
     @property
     def pulse(self) -> Path:
         """A file that grows by one byte per round, for the progress display."""
         return self.folder / "parts" / f"{self.name}.rounds"
 
-    def is_done(self) -> bool:
-        """Whether its rows are there and whole."""
+    def played(self) -> pl.DataFrame | None:
+        """Its rows, or None unless they are all there and unharmed."""
         try:
-            return len(pl.read_parquet(self.rows, columns=["t"])) == self.experiment.rounds
-        except (OSError, pl.exceptions.PolarsError):
-            return False
+            content = self.rows.read_bytes()
+        except OSError:
+            return None
+        digest, table = content[:DIGEST], content[DIGEST:]
+        # The digest comes first: a decoder is not made for damaged input.
+        return pl.read_parquet(table) if hashlib.sha256(table).digest() == digest else None
 
     def play(self) -> None:
         """Play the unit and leave its rows."""
@@ -66,13 +74,16 @@ class Unit:
         )
         policy = self.experiment.policies[self.policy](setting)
         compiled()  # before any round is timed
-        rows = []
+        rows, parent = [], os.getppid()
         # One BLAS thread a process: more would fight over the cores, and sums in another order give other bits.
         with threadpool_limits(1), self.pulse.open("wb", buffering=0) as pulse:
             for row in play(policy, environment, rounds=self.experiment.rounds, seed=entropy):
                 rows.append(row)
                 pulse.write(b".")
-        write_frame(self.rows, pl.DataFrame(rows, schema=PLAYED))
+                if os.getppid() != parent:  # whoever wanted these rows is gone
+                    os._exit(1)
+        table = as_parquet(pl.DataFrame(rows, schema=PLAYED))
+        replace_file(self.rows, hashlib.sha256(table).digest() + table)
 
 
 def run(
@@ -81,6 +92,20 @@ def run(
     """Run what is missing in ``folder`` and return the results; an empty or new folder is started."""
     if jobs < 1:
         raise InvalidArgument("jobs", "a whole number >= 1", jobs)
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = folder / f"{TEMPORARY}lock"
+    try:
+        with alone(lock, wait=False):
+            try:
+                return _run(experiment, folder, seed, jobs, console or Console(stderr=True))
+            finally:
+                for left in folder.glob(f"{TEMPORARY}*"):  # the lock, and what a killed process was writing
+                    left.unlink(missing_ok=True)
+    except BlockingIOError:
+        raise ForeignResults(f"{folder}: another process is running an experiment here; wait for it") from None
+
+
+def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Console) -> Results:
     claim_folder(folder, experiment, seed)
     if (folder / "results.parquet").exists():
         shutil.rmtree(folder / "parts", ignore_errors=True)  # an end that was cut short leaves them
@@ -91,10 +116,10 @@ def run(
         for run in range(experiment.runs)
         for policy in experiment.policies
     ]
-    missing = [unit for unit in units if not unit.is_done()]
+    missing = [unit for unit in units if unit.played() is None]
     if missing:
         compiled()  # once here, not in every worker at the same time
-    with _Display(units, missing, console or Console(stderr=True)):
+    with _Display(units, missing, console):
         if jobs == 1:
             for unit in missing:
                 unit.play()
@@ -109,10 +134,11 @@ def run(
 
 
 def _rows_of_run(experiment: Experiment, units: list[Unit], run: int) -> pl.DataFrame:
-    played = {unit.policy: pl.read_parquet(unit.rows) for unit in units if unit.run == run}
-    optimal = played[BENCHMARK].select("t", optimal_reward="reward")
+    played = {unit.policy: rows for unit in units if unit.run == run and (rows := unit.played()) is not None}
+    # All policies of a run meet the same rounds, one after the other.
+    optimal = played[BENCHMARK]["reward"].alias("optimal_reward")
     return pl.concat(
-        with_regret(frame, optimal, experiment.zeta)
+        with_regret(frame.with_columns(optimal), experiment.zeta)
         .with_columns(experiment=pl.lit(experiment.name), policy=pl.lit(policy), run=pl.lit(run, dtype=pl.Int64))
         .select(COLUMNS)
         for policy, frame in played.items()

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from superarm import storage
-from superarm.feasible import AtMost, WholeGroups
+from superarm.errors import UnsolvableRound
+from superarm.feasible import AtMost, Exactly
 from superarm.oracles.oracle import Selection
 from superarm.policies.oclok_ucb import OCLOKUCB
 from superarm.policies.ties import Seed
@@ -41,8 +42,13 @@ class CGPUCB:
 
     def select(self, round: Round) -> Selection:
         """Pick one arm; pure."""
-        caps = None if isinstance(round.feasible, WholeGroups) else round.feasible.per_group
-        return self.one_arm.select(replace(round, feasible=AtMost(1, per_group=caps)))
+        feasible = round.feasible
+        if isinstance(feasible, AtMost):
+            most = 1 if feasible.k is None else min(1, feasible.k)
+            round = replace(round, feasible=AtMost(most, per_group=feasible.per_group))
+        elif not (isinstance(feasible, Exactly) and feasible.k == 1):
+            raise UnsolvableRound(f"CGP-UCB plays one arm a round: AtMost or Exactly(1), not {feasible}")
+        return self.one_arm.select(round)
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""

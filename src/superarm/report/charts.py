@@ -238,8 +238,8 @@ def bound(frame: pl.DataFrame, bounds: pl.DataFrame) -> Figure:
         caption="Thick: the cumulative regret (signed for super arms), mean over the runs. Thin: the bound in the "
         "proof of Theorem 1 with the information gain of the first run; the theorem's own, with the largest gain of "
         "any run, is larger. It is shown for its size: the truths of this study are fixed curves, not draws from the "
-        "prior that the theorem assumes. The scale is logarithmic, so rounds whose mean cumulative regret is not positive are not "
-        "drawn. Only TCGP-UCB with the exact posterior has such a bound.",
+        "prior that the theorem assumes. The scale is logarithmic, so rounds whose mean cumulative regret is not "
+        "positive are not drawn. Only TCGP-UCB with the exact posterior has such a bound.",
         alternative="Regret and bound at the last round: " + "; ".join(said) + ".",
         panels=tuple(drawn),
         looks=looks,

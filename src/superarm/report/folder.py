@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+from rich.markup import escape
 from rich.table import Table
 
 from superarm.experiments.bounds import bounds_of
@@ -30,7 +31,7 @@ def table(frame: pl.DataFrame) -> Table:
         listing.add_column(name, justify="right", no_wrap=True)
     for row in summary(frame).iter_rows(named=True):
         listing.add_row(
-            row["policy"],
+            escape(row["policy"]),
             spread(row["reward_ratio_mean"], row["reward_ratio_std"]),
             spread(row["super_arm_regret_mean"], row["super_arm_regret_std"]),
             spread(row["group_regret_mean"], row["group_regret_std"]),
