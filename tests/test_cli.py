@@ -98,6 +98,8 @@ def test_movies_on_a_look_alike_says_so_everywhere(tmp_path):
         (["run", "movies", "--data", "/nowhere/at/all"], "/nowhere/at/all"),
         (["report", "/nowhere/at/all"], "no finished results here"),
         (["data", "movielens", "--release", "ml-9"], "release: expected one of"),
+        (["run", "[/bold]"], "got '[/bold]'"),
+        (["run", "federated", "--policies", ","], "policies: expected some of"),
     ],
 )
 def test_mistakes_are_one_line(words, said, tmp_path, monkeypatch):

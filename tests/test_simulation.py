@@ -86,3 +86,43 @@ def test_bad_arguments():
         simulate(sa.OCLOKUCB(PRIOR), SMALL, rounds=-1)
     with pytest.raises(ValueError, match="environment: expected an object with rounds"):
         simulate(sa.OCLOKUCB(PRIOR), object(), rounds=1)
+
+
+def test_any_kind_of_seed_gives_the_regret_of_the_rounds_played():
+    for seed in (None, np.random.default_rng(1), 7):
+        trace = simulate(Clairvoyant(SMALL), SMALL, rounds=3, seed=seed)
+        assert (trace["super_arm_regret"].abs() < 1e-9).all()
+    with pytest.raises(ValueError, match="seed"):
+        simulate(Clairvoyant(SMALL), SMALL, rounds=1, seed=-1)
+    with pytest.raises(ValueError, match="zeta: expected a number from 0 to 1, got 7"):
+        simulate(Clairvoyant(SMALL), SMALL, rounds=1, zeta=7)
+
+
+def test_rounds_that_can_be_read_once_and_repeat_their_number():
+    class Log:
+        def __init__(self):
+            self.kept = iter([sa.Round(t=1, contexts=np.zeros((2, 1)), feasible=sa.AtMost(1)) for _ in range(3)])
+
+        def rounds(self, rng):
+            return self.kept
+
+        def expected_outcomes(self, round):
+            return np.ones((len(round), 2))
+
+        def outcomes(self, round, rng):
+            return np.ones((len(round), 2))
+
+    trace = simulate(sa.OCLOKUCB(PRIOR), Log(), rounds=9)
+    assert trace["optimal_reward"].to_list() == [1.0, 1.0, 1.0]
+
+
+def test_a_policy_must_select_a_selection():
+    class Careless:
+        def select(self, round):
+            return np.array([0])
+
+        def update(self, round, arms, outcomes):
+            pass
+
+    with pytest.raises(ValueError, match="select returns a Selection"):
+        simulate(Careless(), SMALL, rounds=1)

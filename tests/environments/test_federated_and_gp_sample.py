@@ -81,3 +81,24 @@ def test_the_truth_belongs_to_the_environment_and_not_to_the_arrivals():
         a = environment.expected_outcomes(one)[np.flatnonzero(one.arm_ids == pool_index)[0]]
         b = environment.expected_outcomes(other)[np.flatnonzero(other.arm_ids == pool_index)[0]]
         assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("make", "settings", "argument"),
+    [
+        (Federated, {"clients": -1}, "clients"),
+        (Federated, {"noise_std": float("nan")}, "noise_std"),
+        (Federated, {"requests": 2.5}, "requests"),
+        (GPSample, {"pool": 0}, "pool"),
+        (GPSample, {"percentile": 101}, "percentile"),
+        (GPSample, {"arms": "many"}, "arms"),
+    ],
+)
+def test_bad_settings(make, settings, argument):
+    with pytest.raises(ValueError, match=f"^{argument}: expected"):
+        make(**settings)
+
+
+def test_rounds_without_groups_are_legal():
+    assert [len(round) for round in first(GPSample(pool=50, groups=0.0, horizon=2), 3)] == [0, 0, 0]
+    assert [len(round) for round in first(Federated(clients=0.0), 2)] == [0, 0]

@@ -14,13 +14,14 @@ from polars.testing import assert_frame_equal
 
 from superarm.errors import ForeignResults, UnreadableFile
 from superarm.experiments import results, runner
+from superarm.storage import alone
 from tests.experiments import small
 
 TIMES = ["select_seconds", "update_seconds"]
 
 
 def rows(folder):
-    return pl.read_parquet(folder / "results.parquet").drop(TIMES)
+    return pl.read_parquet((folder / "results.parquet").read_bytes()).drop(TIMES)
 
 
 @pytest.fixture(scope="module")
@@ -141,3 +142,44 @@ def test_unknown_policies_and_bad_numbers():
         small.federated().with_changes(policies=("tcgp",))
     with pytest.raises(ValueError, match="runs: expected a whole number >= 1, got 0"):
         small.federated().with_changes(runs=0)
+
+
+def test_any_damage_to_a_part_is_noticed(tmp_path):
+    unit = runner.Unit(experiment=small.federated(4, 1), seed=0, run=0, policy="uniform", folder=tmp_path)
+    (tmp_path / "parts").mkdir()
+    unit.play()
+    whole = unit.rows.read_bytes()
+    assert len(unit.played()) == 4
+    for position in range(0, len(whole), 97):
+        unit.rows.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
+        assert unit.played() is None
+
+
+def test_two_at_once_in_one_folder(tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with alone(folder / ".superarm-lock", wait=False), pytest.raises(ForeignResults, match="another process"):
+        runner.run(small.federated(), folder=folder, seed=5)
+
+
+def test_a_folder_with_odd_characters_and_leftovers(finished, tmp_path):
+    folder = tmp_path / "q[23] * ü"
+    folder.mkdir()
+    (folder / ".superarm-0123456789abcdef").write_bytes(b"half a manifest")
+    runner.run(small.federated(), folder=folder, seed=5)
+    assert_frame_equal(rows(folder), rows(finished[1]), check_exact=True)
+    assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "results.parquet"]
+
+
+def test_unfinished_results_of_another_version_are_refused(tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    results.claim_folder(folder, small.federated(), 5)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["versions"]["numpy"] = "1.0"
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ForeignResults, match="versions differ"):
+        runner.run(small.federated(), folder=folder, seed=5)
+    (folder / "manifest.json").write_text("[1, 2]")
+    with pytest.raises(UnreadableFile, match="damaged"):
+        runner.run(small.federated(), folder=folder, seed=5)

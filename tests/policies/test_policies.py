@@ -327,3 +327,14 @@ def test_settings_of_any_numeric_type():
     selection = policy.select(round)
     with pytest.raises(InvalidArgument, match=r"arms: expected arm numbers: pass selection\.arms"):
         policy.update(round, selection, [])
+
+
+def test_cgp_ucb_plays_one_arm_where_that_is_allowed():
+    policy = sa.CGPUCB(PRIOR)
+    x = np.linspace(0, 1, 5)[:, None]
+    assert len(policy.select(sa.Round(t=1, contexts=x, feasible=sa.AtMost(4))).arms) == 1
+    assert len(policy.select(sa.Round(t=1, contexts=x, feasible=sa.Exactly(1))).arms) == 1
+    assert len(policy.select(sa.Round(t=1, contexts=x, feasible=sa.AtMost(0))).arms) == 0
+    for feasible in (sa.Exactly(3), sa.WholeGroups(1)):
+        with pytest.raises(sa.errors.UnsolvableRound, match="one arm a round"):
+            policy.select(sa.Round(t=1, contexts=x, feasible=feasible))
