@@ -116,7 +116,6 @@ def summary_table(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
     """The summary, one row a policy."""
     heads = (
         "Policy",
-        "Runs × rounds",
         "Reward ÷ benchmark’s",
         "Super-arm regret, signed",
         "Super-arm regret, positive part",
@@ -137,7 +136,6 @@ def summary_table(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
             for name in ("reward_ratio", "super_arm_regret", "positive_regret", "group_regret")
         )
         cells = [
-            f"{row['runs']} × {row['rounds']}",
             *pairs,
             *(_percent(row[name]) for name in ("satisfied_pooled", "satisfied_mean")),
             *(number(row[name]) for name in ("select_ms", "update_ms", "alpha_min")),
@@ -150,7 +148,7 @@ def summary_table(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
     caption = (
         "<p>Regrets are summed over all rounds of a run. Means ± one sample standard deviation over the runs. A policy "
         "that breaks promises can earn more than the benchmark, which keeps them: read reward and super-arm regret "
-        "together with the group regret.</p>"
+        "together with the group regret. The solver speaks of the index that the policy gave it, not of the truth.</p>"
     )
     return caption + _scrolling("Summary by policy", f'<table class="summary"><thead><tr>{head}</tr></thead>', body)
 

@@ -93,7 +93,8 @@ def subsets_of_block(t, a, cap, limit, relaxed):
         for j in range(top):
             x = final[j]
             c[j], r[j], h[j] = cc[x], rr[x], hh[x]
-            grown[j] = members[source[x]]
+            for place in range(cap):
+                grown[j, place] = members[source[x], place]
             if x >= m:
                 grown[j, c[j] - 1] = i
         members = grown
@@ -115,7 +116,8 @@ def compensated(t, members):
 def widened(array):
     """A copy with twice the room."""
     wider = np.empty(2 * len(array), dtype=array.dtype)
-    wider[: len(array)] = array
+    for i in range(len(array)):  # a copy of slices would compile much longer
+        wider[i] = array[i]
     return wider
 
 

@@ -180,7 +180,9 @@ def refine(groups, ks, group_start, block_start, count, a, g, theta, cap, entry_
 def rebuild(first, last, block_start, count, a, g, p, q, k, taken):
     """Options of the choice of k arms that the sweep with multipliers p and q finds; their number."""
     if single_arms(first, last, block_start, count):
-        taken[:k] = by_worth(block_start[first], block_start[last], a, g, p, q)[:k]
+        ranked = by_worth(block_start[first], block_start[last], a, g, p, q)
+        for i in range(k):
+            taken[i] = ranked[i]
         return k
     n = last - first
     order = first + np.arange(n)
