@@ -39,7 +39,7 @@ class Automatic:
         passed on to the oracles that search
     """
 
-    rel_gap: float = 1e-9
+    rel_gap: float = 1e-10
     deadline: float | None = None
 
     def __post_init__(self) -> None:

@@ -215,7 +215,7 @@ def found_by_sum(
     """
     transform = round.reward.transform  # type: ignore[attr-defined]  # additive_scores has made sure of it
     value = math.fsum(scores[arms])
-    proved = _proved(value, upper, scale=float(np.abs(scores).max(initial=0.0)))
+    proved = _proved(value, upper, scale=float(np.abs(scores).max(initial=0.0)) or 1.0)
     return Found(
         arms=arms,
         upper_bound=transform(value if proved else upper),

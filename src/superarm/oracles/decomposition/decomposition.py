@@ -30,7 +30,7 @@ class Decomposition:
         seconds after which no further (group, count) is refined; None: no limit
     """
 
-    rel_gap: float = 1e-9
+    rel_gap: float = 1e-10
     label_limit: int = 10_000
     deadline: float | None = None
 

@@ -24,7 +24,7 @@ logger = logging.getLogger("superarm")
 
 NOTICE_AFTER = 1.5  # seconds
 AT_ONCE = 32  # entries refined between two looks at the clock
-TIES = 1e-11  # relative size of what tells equal scores apart: above rounding, below the gap that counts as optimal
+TIES = 1e-10  # what tells equal scores apart, for a whole super arm: above rounding, below the gap that is optimal
 
 
 @cache
@@ -60,9 +60,9 @@ def solve(
     scores = additive_scores(index, round, "the decomposition")
     # Bounds are compared on one scale, whatever the unit of the rewards.
     scale = float(np.abs(scores).max(initial=0.0)) or 1.0
-    favoured, shift = _in_tie_order(scores / scale, good.order)
     assert not isinstance(round.feasible, WholeGroups)  # decomposes() has made sure of it
     least, most = (min(total, len(round) + 1) for total in round.feasible.totals(len(round)))
+    favoured = _in_tie_order(scores / scale, good.order, TIES / max(1, min(most, len(round))))
     caps = np.minimum(round.feasible.caps(round.grouping), most)
     slack, upper = _rounding(good), None
     extra = -slack
@@ -70,7 +70,7 @@ def solve(
         search = Search(build(favoured, round, good, caps, extra, compiled()), least, most, rel_gap, label_limit, stop)
         chosen = search.run()
         # Gains were relaxed by what their sums may lose, so the first bound holds whatever the predicate says below.
-        upper = search.upper + shift * min(most, len(round)) if upper is None else upper
+        upper = search.upper + TIES if upper is None else upper
         broken = [group for group, arms in chosen.items() if not good.is_good(group, np.sort(arms))]
         if not broken:
             break
@@ -79,16 +79,15 @@ def solve(
     return found_by_sum(arms, scale * upper, scores, round, underfilled=search.underfilled, limited=search.limited)
 
 
-def _in_tie_order(scores: Array, order: IntArray) -> tuple[Array, float]:
-    """Scores that fall a little along the order of ties, and by how much at most.
+def _in_tie_order(scores: Array, order: IntArray, most: float) -> Array:
+    """Scores, lowered by up to ``most`` along the order of ties.
 
     Equal arms of different groups are otherwise told apart by their groups alone: a round in which everything ties
     would take all its arms from one.
     """
-    shift = TIES * float(np.abs(scores).max(initial=0.0))
     lower = np.empty(len(scores))
     lower[order] = np.arange(1, len(scores) + 1) / max(len(scores), 1)
-    return scores - shift * lower, shift
+    return scores - most * lower
 
 
 def _rounding(good: GoodSubgroups) -> Array:
