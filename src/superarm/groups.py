@@ -118,7 +118,7 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
     if any(label != label for label in first):
         raise InvalidArgument(argument, "labels that equal themselves", "NaN")
     try:
-        ordered = sorted(first) if all(_has_order(label) for label in first) else None  # type: ignore[type-var]
+        ordered = sorted(first) if all(_has_order(label) for label in first) else None  # type: ignore[type-var]  # they have
     except TypeError:  # of mixed types
         ordered = None
     if ordered is None:

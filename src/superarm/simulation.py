@@ -81,6 +81,7 @@ def with_regret(played: pl.DataFrame, zeta: float) -> pl.DataFrame:
     # The alpha-regret of an approximate oracle; an exact one has alpha 1, or none where a ratio means nothing.
     exact = pl.col("status").is_in(["LIMIT", "WITHIN_GAP"]).not_() | pl.col("alpha").is_null()
     alpha = pl.when(exact).then(1.0).otherwise(pl.col("alpha"))
+    # The definitions are arithmetic, so they serve columns as they serve numbers; hence the two ignores.
     regret = super_arm_regret(pl.col("reward"), pl.col("optimal_reward"), alpha)  # type: ignore[arg-type]
     return played.with_columns(super_arm_regret=regret).with_columns(
         total_regret=total_regret(pl.col("group_regret"), pl.col("super_arm_regret"), zeta)  # type: ignore[arg-type]

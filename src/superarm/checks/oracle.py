@@ -63,7 +63,12 @@ def _check_selection(selection: Selection, again: Selection, index: Array, round
     short = selection.status is Status.UNDERFILLED
     demand(
         is_feasible(round.feasible, arms, round.grouping)
-        or ((short or good.is_empty()) and len(arms) < round.feasible.totals(len(round))[0]),  # type: ignore[union-attr]
+        # Whole groups have no size to miss, so whatever is not feasible there is wrong.
+        or (
+            not isinstance(round.feasible, WholeGroups)
+            and (short or good.is_empty())
+            and len(arms) < round.feasible.totals(len(round))[0]
+        ),
         "the super arm is not feasible",
     )
     demand(

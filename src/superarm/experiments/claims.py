@@ -290,7 +290,7 @@ def _final_ratio(frame: pl.DataFrame, policy: str) -> np.ndarray | None:
 def _late_share(frame: pl.DataFrame, policy: str, after: int = 50) -> float | None:
     """Mean over runs and rounds of the share of touched groups satisfied."""
     mine = _of(frame, policy).filter((pl.col("t") > after) & (pl.col("groups_touched") > 0))
-    return None if not len(mine) else float((mine["groups_satisfied"] / mine["groups_touched"]).mean())  # type: ignore[arg-type]
+    return None if not len(mine) else float(np.mean((mine["groups_satisfied"] / mine["groups_touched"]).to_numpy()))
 
 
 def _plus_minus(values: np.ndarray, digits: int = 1) -> str:

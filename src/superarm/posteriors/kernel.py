@@ -101,7 +101,7 @@ def checked_kernel(argument: str, kernel: object) -> Kernel:
 
 def checked_positive(argument: str, value: object) -> float:
     """``value`` as a positive finite float."""
-    number = as_floats(argument, value, "a positive finite number")  # type: ignore[arg-type]
+    number = as_floats(argument, value, "a positive finite number")  # type: ignore[arg-type]  # checked here
     if number.ndim != 0 or not 0 < number < np.inf:
         raise InvalidArgument(argument, "a positive finite number", repr(value))
     return float(number)

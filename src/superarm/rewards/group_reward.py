@@ -131,6 +131,7 @@ class Constraint:
 class Comparable:
     """Gives a group reward the operators ``>=`` and ``<=``, which build a :class:`Constraint`."""
 
+    # The ignores below: whoever inherits this is a group reward, which Constraint checks when it is made.
     # NumPy and pandas then leave ``array <= reward`` to the reflected operator below.
     __array_ufunc__ = None
     __pandas_priority__ = 10_000
