@@ -22,7 +22,7 @@ from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup
 from superarm.oracles.greedy import Greedy
 from superarm.oracles.milp import MILP
-from superarm.oracles.oracle import Selection, Status
+from superarm.oracles.oracle import Kind, Selection, Status
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.policies.acc_ucb import ACCUCB
 from superarm.policies.cc_mab import CCMAB
@@ -65,6 +65,7 @@ _LATER = {
     "datasets": "superarm.datasets",
     "experiments": "superarm.experiments",
     "theory": "superarm.theory",
+    "calibration": "superarm.calibration",
 }
 
 
@@ -115,6 +116,7 @@ __all__ = [
     "TouchedGroup",
     "Selection",
     "Status",
+    "Kind",
     "Automatic",
     "Decomposition",
     "BestWholeGroups",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from superarm.calibration import covered
 from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument
 from superarm.oracles.oracle import Selection
@@ -33,6 +34,10 @@ PLAYED: dict[str, pl.DataType | type[pl.DataType]] = {
     "alpha": pl.Float64,
     "select_seconds": pl.Float64,
     "update_seconds": pl.Float64,
+    "kind": pl.String,
+    "predicted_broken": pl.Float64,
+    "covered_1": pl.Int64,
+    "covered_2": pl.Int64,
 }
 
 
@@ -61,6 +66,7 @@ def play(
         updated = time.perf_counter()
         expected = environment.expected_outcomes(round)
         true = performance(round, selection.arms, expected)
+        inside = None if selection.belief is None else covered(selection.belief, expected[selection.arms])
         best = {"optimal_reward": optimum(round, expected).value} if benchmark else {}
         yield best | {
             "t": round.t,
@@ -73,6 +79,10 @@ def play(
             "alpha": selection.alpha,
             "select_seconds": selected - start,
             "update_seconds": updated - shown,
+            "kind": None if selection.kind is None else selection.kind.name,
+            "predicted_broken": selection.predicted_broken,
+            "covered_1": None if inside is None else int(inside[0]),
+            "covered_2": None if inside is None else int(inside[1]),
         }
 
 

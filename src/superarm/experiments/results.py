@@ -34,6 +34,10 @@ COLUMNS = (
     "alpha",
     "select_seconds",
     "update_seconds",
+    "kind",
+    "predicted_broken",
+    "covered_1",
+    "covered_2",
 )
 PACKAGES = ("superarm", "numpy", "scipy", "numba", "polars")
 

@@ -14,6 +14,7 @@ import numpy as np
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup, checked_index
+from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import Additive, reward_of
 from superarm.round import Round
 
@@ -41,6 +42,15 @@ class Status(enum.Enum):
     )
 
 
+class Kind(enum.Enum):
+    """On what ground a policy that certifies its promises picked a super arm; ``kind.value`` is the sentence."""
+
+    CERTIFIED = "Every touched group keeps its promise with the confidence asked for."
+    EXPLORING = "Nothing is certified yet: a few informative arms, where promises are least at risk."
+    ON_CREDIT = "Nothing is certified and exploring would teach nothing: the groups most likely to keep their promise."
+    TRIAL = "One group is tried on saved-up risk because it may be worth it; all others are certified."
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Selection:
     """A super arm and its certificate.
@@ -60,7 +70,12 @@ class Selection:
     seconds
         how long it took
     groups
-        the touched groups with their reward at the satisfying index, threshold and margin
+        the touched groups with their reward at the satisfying index, threshold and margin, and from a policy that
+        certifies them also the probability that they keep their promise
+    kind
+        on what ground a policy that certifies picked it; None from others
+    belief
+        (k,) what was believed of the picked arms before their outcomes were seen; None where the policy has none
     """
 
     arms: IntArray
@@ -70,6 +85,8 @@ class Selection:
     solver: str
     seconds: float
     groups: tuple[TouchedGroup, ...]
+    kind: Kind | None = None
+    belief: Belief | None = None
 
     @property
     def gap(self) -> float:
@@ -82,6 +99,13 @@ class Selection:
         if self.value < 0.0 or not 0.0 < self.upper_bound < math.inf:
             return None
         return self.value / self.upper_bound
+
+    @property
+    def predicted_broken(self) -> float | None:
+        """How many of the touched groups are expected to break their promise; None where nobody worked it out."""
+        if self.kind is None:
+            return None
+        return math.fsum(1.0 - group.probability for group in self.groups if group.probability is not None)
 
     @property
     def exact(self) -> bool:
@@ -124,9 +148,10 @@ class Selection:
     def __str__(self) -> str:
         # Rounded down: only a proved optimum reads as 1.
         alpha = "" if self.alpha is None else f", alpha {math.floor(1e6 * self.alpha) / 1e6:.6f}"
+        kind = "" if self.kind is None else f", {self.kind.name}"
         head = (
             f"{len(self.arms)} arms, value {self.value:.6g} of at most {self.upper_bound:.6g}{alpha} "
-            f"({self.status.name}, {self.solver}, {1e3 * self.seconds:.1f} ms)"
+            f"({self.status.name}{kind}, {self.solver}, {1e3 * self.seconds:.1f} ms)"
         )
         lines = [
             f"  {group.label}: arms {list(group.arms)}"
@@ -135,6 +160,7 @@ class Selection:
                 if group.margin is None
                 else f", v {group.value:.4g}, threshold {group.threshold:.4g}, margin {group.margin + 0.0:+.4g}"
             )
+            + ("" if group.probability is None else f", kept with probability {group.probability:.4f}")
             for group in self.groups
         ]
         return "\n".join([head, *lines])

@@ -12,7 +12,7 @@ from superarm.groups import IntArray
 from superarm.indices import beta
 from superarm.policies.settings import fraction
 from superarm.policies.ties import Seed, seed_number, tie_order
-from superarm.posteriors.posterior import Posterior
+from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
 
@@ -61,6 +61,12 @@ class Learner:
         if self.max_arms is not None and len(round) > self.max_arms:
             raise InvalidArgument("max_arms", f"at least the arms of every round ({len(round)})", self.max_arms)
         return beta(round.t, self.max_arms or max(self.largest_round, len(round), 1), self.delta)
+
+    def belief(self, round: Round) -> Belief:
+        """What is believed of every arm of the round."""
+        if not isinstance(round, Round):
+            raise InvalidArgument("round", "a superarm.Round", f"a {type(round).__name__}")
+        return self.posterior.predict(round.contexts)
 
     def tie_order(self, round: Round) -> IntArray:
         """(M,) the arms in the order in which ties are broken: see :func:`~superarm.policies.ties.tie_order`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -15,7 +15,7 @@ from superarm.oracles.oracle import Selection, SuperArmOracle
 from superarm.policies.learner import Learner
 from superarm.policies.settings import oracle_or_exact
 from superarm.policies.ties import Seed
-from superarm.posteriors.posterior import Posterior
+from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Round
 
 
@@ -84,16 +84,18 @@ class TCGPUCB:
 
     def indices(self, round: Round) -> Indices:
         """The reward index and the satisfying index of every arm, as :meth:`select` uses them."""
-        if not isinstance(round, Round):
-            raise InvalidArgument("round", "a superarm.Round", f"a {type(round).__name__}")
-        belief = self.posterior.predict(round.contexts)  # Alg. 1, line 5
-        return double_ucb(belief, round, beta=self.learner.beta(round), zeta=self.zeta)  # line 6
+        return self._indices(round, self.learner.belief(round))
+
+    def _indices(self, round: Round, belief: Belief) -> Indices:
+        return double_ucb(belief, round, beta=self.learner.beta(round), zeta=self.zeta)
 
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
-        indices = self.indices(round)  # Alg. 1, lines 4 to 7
+        belief = self.learner.belief(round)  # Alg. 1, lines 4 and 5
+        indices = self._indices(round, belief)  # lines 6 and 7
         good = GoodSubgroups(round, indices.satisfying, self.learner.tie_order(round))  # lines 8 and 9
-        return self.oracle(indices.reward, round, good)  # line 10
+        selection = self.oracle(indices.reward, round, good)  # line 10
+        return replace(selection, belief=belief[selection.arms])
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``: first column rewards, second column what groups care about.

@@ -67,8 +67,8 @@ class Engine(Protocol):
         """Mean ``(m, q)`` and variance ``(m,)`` at points ``(m, P)``."""
         ...
 
-    def covariance(self, points: Array) -> Array:
-        """Posterior covariance of the process at points ``(m, P)``, ``(m, m)``."""
+    def covariance(self, points: Array, others: Array) -> Array:
+        """Posterior covariance of the process at points ``(m, P)`` with itself at others ``(n, P)``, ``(m, n)``."""
         ...
 
     def log_marginal_likelihood(self) -> float:

@@ -66,10 +66,11 @@ class ExactEngine:
             variance[part] = prior[part] - np.einsum("ij,ij->j", v, v)
         return mean, np.clip(variance, 0.0, prior)
 
-    def covariance(self, points: Array) -> Array:
-        """k(x, x') - V^T V."""
+    def covariance(self, points: Array, others: Array) -> Array:
+        """k(x, x') - V^T V'."""
         v = self.factor.solve(self.kernel, points)
-        return self.kernel(points, points) - v.T @ v
+        w = v if others is points else self.factor.solve(self.kernel, others)
+        return self.kernel(points, others) - v.T @ w
 
     def log_marginal_likelihood(self) -> float:
         """-|z|^2 / 2 - log |L| - n log(2 pi) / 2 for each column, and the part within repeats."""
@@ -127,9 +128,12 @@ class ExactPosterior:
         object.__setattr__(posterior, "state", self.state.condition(contexts, outcomes))
         return posterior
 
-    def covariance(self, contexts: npt.ArrayLike) -> Array:
-        """Posterior covariance of each output by itself at contexts ``(M, D)``, ``(2, M, M)``."""
-        return self.state.covariance(contexts)
+    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
+        """Posterior covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``.
+
+        ``(2, M, N)``; without others it is that of the contexts among themselves, ``(2, M, M)``.
+        """
+        return self.state.covariance(contexts, others)
 
     def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
         """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
@@ -138,6 +142,11 @@ class ExactPosterior:
     def log_marginal_likelihood(self) -> float:
         """Log density of every outcome seen, repeats included, under prior and noise."""
         return self.state.log_marginal_likelihood()
+
+    @property
+    def noise_std(self) -> tuple[float, float]:
+        """Standard deviation of the noise of each output."""
+        return self.state.noise_std
 
     @property
     def observations(self) -> int:

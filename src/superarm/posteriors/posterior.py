@@ -45,6 +45,10 @@ class Belief:
         if (self.std < 0).any():
             raise InvalidArgument("std", "no negative standard deviation", f"{self.std.min()}")
 
+    def __getitem__(self, rows: npt.NDArray[np.intp]) -> Belief:
+        """The belief about some of the contexts."""
+        return Belief(mean=self.mean[rows], std=self.std[rows])
+
 
 @runtime_checkable
 class Posterior(Protocol):

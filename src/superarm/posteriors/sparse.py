@@ -119,10 +119,11 @@ class SparseEngine:
             variance[part] += np.maximum(prior[part] - np.einsum("ij,ij->j", phi, phi), 0.0)
         return mean, np.clip(variance, 0.0, prior)
 
-    def covariance(self, points: Array) -> Array:
+    def covariance(self, points: Array, others: Array) -> Array:
         """k(x, x') - phi^T phi' + w^T w'."""
         phi, w, _ = self._whitened(points)
-        return self.kernel(points, points) - phi.T @ phi + w.T @ w
+        other_phi, other_w, _ = (phi, w, None) if others is points else self._whitened(others)
+        return self.kernel(points, others) - phi.T @ other_phi + w.T @ other_w
 
     def log_marginal_likelihood(self) -> float:
         """Lower bound log N(y; 0, Q + N) - tr((K - Q) / N) / 2, with Q = Phi^T Phi.
@@ -195,9 +196,12 @@ class SparsePosterior:
         object.__setattr__(posterior, "state", self.state.condition(contexts, outcomes))
         return posterior
 
-    def covariance(self, contexts: npt.ArrayLike) -> Array:
-        """Posterior covariance of each output by itself at contexts ``(M, D)``, ``(2, M, M)``."""
-        return self.state.covariance(contexts)
+    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
+        """Posterior covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``.
+
+        ``(2, M, N)``; without others it is that of the contexts among themselves, ``(2, M, M)``.
+        """
+        return self.state.covariance(contexts, others)
 
     def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
         """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
@@ -206,6 +210,11 @@ class SparsePosterior:
     def log_marginal_likelihood(self) -> float:
         """Titsias' collapsed lower bound of the log density of every outcome seen, repeats included."""
         return self.state.log_marginal_likelihood()
+
+    @property
+    def noise_std(self) -> tuple[float, float]:
+        """Standard deviation of the noise of each output."""
+        return self.state.noise_std
 
     @property
     def observations(self) -> int:

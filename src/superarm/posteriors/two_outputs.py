@@ -121,15 +121,21 @@ class TwoOutputs:
         mean, variance = self._marginals(x[first])
         return Belief(mean=mean[inverse], std=np.sqrt(variance)[inverse])
 
-    def covariance(self, contexts: npt.ArrayLike) -> Array:
-        """Posterior covariance of each output by itself, ``(2, M, M)``."""
+    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
+        """Posterior covariance of each output by itself, ``(2, M, N)``; without others ``(2, M, M)``."""
         x = checked_contexts(contexts, self.history.dimension)
         first, inverse = distinct_rows(x)
-        m = len(first)
-        each = [engine.covariance(self._points(x[first])) for engine in self.engines]
+        points = self._points(x[first])
+        other_points, other_inverse = points, inverse
+        if others is not None:
+            y = checked_contexts(others, x.shape[1])
+            other_first, other_inverse = distinct_rows(y)
+            other_points = self._points(y[other_first])
+        each = [engine.covariance(points, other_points) for engine in self.engines]
         if self.joint:
-            each = [each[0][:m, :m], each[0][m:, m:]]
-        return np.stack([each[0], each[-1]])[:, inverse[:, None], inverse]
+            m, n = len(points) // 2, len(other_points) // 2
+            each = [each[0][:m, :n], each[0][m:, n:]]
+        return np.stack([each[0], each[-1]])[:, inverse[:, None], other_inverse]
 
     def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed) -> Array:
         """Draw both outputs n times, jointly over the contexts, ``(n, M, 2)``."""
@@ -144,7 +150,7 @@ class TwoOutputs:
         deviations = []
         for engine, kernel in zip(self.engines, self._kernels(), strict=True):
             floor = ROUNDING * float(kernel.diagonal(points).max(initial=0.0))
-            root, order = semidefinite_root(engine.covariance(points), floor)
+            root, order = semidefinite_root(engine.covariance(points, points), floor)
             for _ in range(2 if self.shared else 1):
                 draws = np.empty((n, len(points)))
                 draws[:, order] = rng.standard_normal((n, root.shape[1])) @ root.T
