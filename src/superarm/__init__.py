@@ -25,6 +25,7 @@ from superarm.oracles.milp import MILP
 from superarm.oracles.oracle import Kind, Selection, Status
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.policies.acc_ucb import ACCUCB
+from superarm.policies.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.cc_mab import CCMAB
 from superarm.policies.cgp_ucb import CGPUCB
 from superarm.policies.clairvoyant import Clairvoyant
@@ -124,6 +125,7 @@ __all__ = [
     "Exhaustive",
     "Greedy",
     "TCGPUCB",
+    "CautiousTCGPUCB",
     "OCLOKUCB",
     "CGPUCB",
     "ACCUCB",

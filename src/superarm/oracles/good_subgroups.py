@@ -57,6 +57,8 @@ class GoodSubgroups:
         (M,) satisfying index i'_t of every arm; None leaves out the group stage, so that everything is good
     order
         (M,) the arms in the order in which oracles break ties; by default as listed
+    promises
+        other promises than the round's, to the same groups: stricter ones, for instance
 
     >>> import numpy as np, superarm as sa
     >>> round = sa.Round(t=1, contexts=np.zeros((4, 1)), constraint=sa.Sum() >= 6, feasible=sa.AtMost(4))
@@ -65,11 +67,17 @@ class GoodSubgroups:
     [(2, 4), (3, 4), (1, 2, 3), (1, 2, 4), (1, 3, 4), (2, 3, 4), (1, 2, 3, 4)]
     """
 
-    def __init__(self, round: Round, satisfying: Array | None, order: IntArray | None = None) -> None:
+    def __init__(
+        self,
+        round: Round,
+        satisfying: Array | None,
+        order: IntArray | None = None,
+        promises: tuple[Promise, ...] | None = None,
+    ) -> None:
         self.round = round
         self.satisfying = None if satisfying is None else checked_index(satisfying, round, "satisfying")
         self.order = np.arange(len(round)) if order is None else _permutation(order, len(round))
-        self.promises = () if satisfying is None else round.promises
+        self.promises = () if satisfying is None else round.promises if promises is None else promises
         self._promise_of: dict[int, tuple[Promise, float]] = {
             int(group): (promise, float(threshold))
             for promise in self.promises

@@ -59,6 +59,13 @@ class DixitStiglitz(Comparable):
         roots = [math.fsum(terms) for terms in sums.values()]
         return math.fsum(math.copysign(abs(total) ** (1.0 / self.power), total) for total in roots)
 
+    def values(self, outcomes: Array, arms: IntArray) -> Array:
+        """The same for many draws, in plain floating point."""
+        items, item = np.unique(self.codes[arms], return_inverse=True)
+        totals = self._power(outcomes) @ (item[:, None] == np.arange(len(items)))
+        values: Array = (np.sign(totals) * np.abs(totals) ** (1.0 / self.power)).sum(axis=1)
+        return values
+
     def normal_form(self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense) -> Blocks:
         """Blocks are the items; the root is increasing, so either sense and any sign are exact."""
         return Blocks(

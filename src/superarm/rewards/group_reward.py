@@ -81,6 +81,15 @@ class Structured(GroupReward, Protocol):
         ...
 
 
+@runtime_checkable
+class Batched(GroupReward, Protocol):
+    """A group reward that can take many draws of the outcomes at once."""
+
+    def values(self, outcomes: Array, arms: IntArray) -> Array:
+        """(n,) group reward of ``arms`` (k,) under each row of ``outcomes`` (n, k)."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Constraint:
     """The promise to each group: ``reward`` is ``sense`` its ``threshold`` whenever the group is touched.

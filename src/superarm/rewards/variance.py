@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from superarm.groups import Array, IntArray
 from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
 from superarm.rewards.normal_forms import Dispersion
@@ -25,6 +27,10 @@ class Variance(Comparable):
         """Mean squared distance from the mean, both by exactly rounded sums."""
         centre = math.fsum(outcomes) / len(outcomes)
         return math.fsum((x - centre) ** 2 for x in outcomes) / len(outcomes)
+
+    def values(self, outcomes: Array, arms: IntArray) -> Array:
+        """The same for many draws, in plain floating point."""
+        return np.asarray(np.var(outcomes, axis=1))
 
     def normal_form(
         self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense

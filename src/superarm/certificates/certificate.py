@@ -1,0 +1,84 @@
+"""The contract of a certificate.
+
+For a set A of arms of one group, V_A = v(f_2(x_A)) is a random variable under the joint posterior of f_2. With s = +1
+for a promise ">=" and s = -1 for "<="::
+
+    p(A)  = P( s (V_A - gamma) < 0 )      probability that A breaks the promise
+    EV(A) = E[ ( s (gamma - V_A) )+ ]     expected group regret of A
+
+A is certified where p(A) <= eps. Both are posterior probabilities, so they already allow for whatever the data had to
+do with choosing A: no correction for the search of an oracle is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from superarm.groups import Array, IntArray
+from superarm.round import Promise
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sets:
+    """One non-empty set of arms for each of g groups, with the joint posterior of f_2 on all k arms."""
+
+    starts: IntArray  # (g + 1,) set i is starts[i]:starts[i + 1]
+    arms: IntArray  # (k,) set after set, ascending within each
+    mean: Array  # (k,)
+    covariance: Array  # (k, k); only what is within a set matters
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> IntArray:
+        """(g,) arms in each set."""
+        return np.diff(self.starts)
+
+    @property
+    def std(self) -> Array:
+        """(k,) standard deviation of every arm."""
+        return np.sqrt(np.clip(np.diagonal(self.covariance), 0.0, None))
+
+    def part(self, i: int) -> slice:
+        """Where set i lies."""
+        return slice(int(self.starts[i]), int(self.starts[i + 1]))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Verdicts:
+    """p(A) and EV(A) of g sets."""
+
+    broken: Array  # (g,)
+    regret: Array  # (g,)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Surrogate:
+    """What lets an oracle, which knows one index per arm, work with certified sets.
+
+    A group counts as good where v at b = mu_2 - s z factor sigma_2 keeps the promise with the threshold moved by
+    ``shift`` to the strict side. On the set that they were made for, this is p(A) <= eps.
+    """
+
+    factor: Array  # (g,)
+    shift: Array  # (g,)
+
+
+class Certificate(Protocol):
+    """Certifies sets under one family of group rewards."""
+
+    def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
+        """P and EV of each set, with thresholds (g,)."""
+        ...
+
+    def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
+        """The surrogate that is exact on these sets."""
+        ...
+
+    def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
+        """EV of the first ``chosen`` arms of one set together with each of its other arms in turn."""
+        ...

@@ -1,0 +1,63 @@
+"""Sum and Mean: V_A is Gaussian, and everything is exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from superarm.certificates.certificate import Sets, Surrogate, Verdicts
+from superarm.groups import Array
+from superarm.rewards.group_reward import tolerance
+from superarm.rewards.mean import Mean
+from superarm.round import Promise
+
+TINY = 1e-300  # keeps a quotient finite where nothing is uncertain
+
+
+def gaussian(promise: Promise, thresholds: Array, mean: Array, std: Array) -> Verdicts:
+    """P and EV of Gaussian group rewards; what the predicate calls good is not broken."""
+    short = promise.sense.sign * (thresholds - mean)  # d = s (gamma - mean)
+    score = (short - tolerance(thresholds)) / np.maximum(std, TINY)
+    density = np.exp(-0.5 * np.square(np.clip(short / np.maximum(std, TINY), -40.0, 40.0))) / np.sqrt(2.0 * np.pi)
+    # E[(d + w z)+] = d Phi(d / w) + w phi(d / w)
+    regret = short * ndtr(short / np.maximum(std, TINY)) + std * density
+    return Verdicts(broken=ndtr(score), regret=np.maximum(regret, 0.0))
+
+
+@dataclass(frozen=True)
+class Linear:
+    """v = sum or mean of the outcomes: mean 1'mu and variance 1'S1, over n and n^2 for the mean."""
+
+    def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
+        """Exact."""
+        return gaussian(promise, thresholds, *_moments(promise, sets))
+
+    def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
+        """The factor is sd(V_A) over the sum of the arms' sd: 1 where all arms err together."""
+        _, std = _moments(promise, sets)
+        together = np.add.reduceat(sets.std, sets.starts[:-1]) / _divisors(promise, sets)
+        factor = np.where(together > 0.0, std / np.maximum(together, TINY), 1.0)
+        return Surrogate(factor=np.clip(factor, 0.0, 1.0), shift=np.zeros(len(sets)))
+
+    def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
+        """Exact, for all candidates at once."""
+        mean = sets.mean[:chosen].sum() + sets.mean[chosen:]
+        variance = sets.covariance[:chosen, :chosen].sum() + 2.0 * sets.covariance[:chosen, chosen:].sum(axis=0)
+        std = np.sqrt(np.clip(variance + np.diagonal(sets.covariance)[chosen:], 0.0, None))
+        size = chosen + 1.0 if isinstance(promise.reward, Mean) else 1.0
+        return gaussian(promise, np.full(len(mean), threshold), mean / size, std / size).regret
+
+
+def _moments(promise: Promise, sets: Sets) -> tuple[Array, Array]:
+    first = sets.starts[:-1]
+    owner = np.repeat(np.arange(len(sets)), sets.sizes)
+    within = np.where(owner[:, None] == owner, sets.covariance, 0.0).sum(axis=1)
+    variance = np.clip(np.add.reduceat(within, first), 0.0, None)
+    divisors = _divisors(promise, sets)
+    return np.add.reduceat(sets.mean, first) / divisors, np.sqrt(variance) / divisors
+
+
+def _divisors(promise: Promise, sets: Sets) -> Array:
+    return sets.sizes.astype(np.float64) if isinstance(promise.reward, Mean) else np.ones(len(sets))

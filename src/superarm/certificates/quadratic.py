@@ -1,0 +1,112 @@
+"""Variance: a quadratic form of Gaussians, drawn in its own axes.
+
+With C the centring matrix, n V_A = f' C f. In the eigenvectors of C S C, with eigenvalues l_i,
+
+    n V_A = sum_i l_i (z_i + d_i)^2 + remainder,   z_i independent and standard normal,
+
+and the remainder is what the mean has in directions that are certain. All groups share the draws of (z_i^2, z_i), so
+their values are one matrix product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from superarm.certificates.certificate import Sets, Surrogate, Verdicts
+from superarm.groups import Array, IntArray
+from superarm.rewards.group_reward import is_good
+from superarm.round import Promise
+
+DRAWS = 4000
+SEED = 20230406
+CERTAIN = 1e-12  # an axis with less than this share of the largest variance is certain
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """The population variance of a set: p by the share of fixed draws, EV by their mean."""
+
+    def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
+        """All sets at once."""
+        return _verdicts(promise, thresholds, _values(_padded(sets)))
+
+    def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
+        """The shift from the variance of the means to the eps-quantile of V_A; no index of the arms bounds it."""
+        sign = promise.sense.sign
+        certain = np.quantile(_values(_padded(sets)), eps if sign > 0 else 1.0 - eps, axis=0)
+        at_mean = np.array([np.var(sets.mean[sets.part(i)]) for i in range(len(sets))])
+        return Surrogate(factor=np.ones(len(sets)), shift=np.maximum(sign * (at_mean - certain), 0.0))
+
+    def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
+        """All candidates at once."""
+        candidates = np.arange(chosen, len(sets.arms))
+        at = np.column_stack([np.tile(np.arange(chosen), (len(candidates), 1)), candidates])
+        forms = _Forms(
+            sizes=np.full(len(candidates), chosen + 1),
+            mean=sets.mean[at],
+            covariance=sets.covariance[at[:, :, None], at[:, None, :]],
+        )
+        return _verdicts(promise, np.full(len(candidates), threshold), _values(forms)).regret
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Forms:
+    """Sets padded with zeros to one size."""
+
+    sizes: IntArray  # (g,)
+    mean: Array  # (g, k)
+    covariance: Array  # (g, k, k)
+
+
+def _padded(sets: Sets) -> _Forms:
+    sizes = sets.sizes
+    columns = np.arange(sizes.max(initial=0))
+    inside = columns < sizes[:, None]
+    at = np.where(inside, sets.starts[:-1, None] + columns, 0)
+    both = inside[:, :, None] & inside[:, None, :]
+    return _Forms(
+        sizes=sizes,
+        mean=np.where(inside, sets.mean[at], 0.0),
+        covariance=np.where(both, sets.covariance[at[:, :, None], at[:, None, :]], 0.0),
+    )
+
+
+def _values(forms: _Forms) -> Array:
+    """(n, g) draws of the variance of each set."""
+    k = forms.mean.shape[1]
+    inside = np.arange(k) < forms.sizes[:, None]
+    share = np.where(inside, 1.0 / forms.sizes[:, None], 0.0)
+    mean = np.where(inside, forms.mean - (forms.mean * share).sum(axis=1, keepdims=True), 0.0)
+    rows = np.einsum("gij,gj->gi", forms.covariance, share)  # S 1 / n
+    total = np.einsum("gi,gi->g", rows, share)
+    centred = forms.covariance - rows[:, :, None] - rows[:, None, :] + total[:, None, None]
+    centred = np.where(inside[:, :, None] & inside[:, None, :], centred, 0.0)
+    scales, axes = np.linalg.eigh(centred)
+    uncertain = scales > CERTAIN * np.maximum(scales[:, -1:], 0.0)
+    scales = np.where(uncertain, scales, 0.0)
+    along = np.abs(np.einsum("gij,gi->gj", axes, mean))  # the sign of an axis is nobody's choice
+    linear = 2.0 * np.sqrt(scales) * along
+    constant = np.square(along).sum(axis=1)
+    values: Array = _draws(k) @ np.concatenate([scales, linear], axis=1).T
+    values += constant
+    values /= forms.sizes
+    return np.maximum(values, 0.0, out=values)
+
+
+def _verdicts(promise: Promise, thresholds: Array, values: Array) -> Verdicts:
+    broken = np.count_nonzero(~is_good(values, thresholds, promise.sense), axis=0)
+    regret = np.maximum(promise.sense.sign * (thresholds - values), 0.0).mean(axis=0)
+    return Verdicts(broken=(broken + 0.5) / (len(values) + 1.0), regret=regret)
+
+
+@lru_cache(maxsize=64)
+def _draws(k: int) -> Array:
+    """(n, 2 k) squares of standard normal draws, and the draws, each with its mirror image."""
+    half = np.random.default_rng((SEED, k)).standard_normal((DRAWS // 2, k))
+    z = np.concatenate([half, -half])
+    draws = np.concatenate([np.square(z), z], axis=1)
+    draws.setflags(write=False)
+    return draws

@@ -1,0 +1,1 @@
+"""The parts of :class:`~superarm.CautiousTCGPUCB`, each to be read by itself."""

@@ -1,0 +1,174 @@
+"""EXPLORE: a handful of informative arms, where promises are least at risk.
+
+Where nothing is certified, outcomes are needed, but every touched group is a promise at risk. So arms are added one by
+one, each among those that would teach most (given the arms already added, whose outcomes are not yet known), and among
+these the one that adds least to the expected group regret. For promises "<=" this spreads single arms over the most
+generous groups, for ">=" it stacks arms in the least demanding one. When no arm's f_2 is more uncertain than the noise
+of one outcome, exploring ends: at most 2 gamma / log 2 arms are ever added so, gamma being the information gain of f_2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from superarm.certificates.certificate import Sets
+from superarm.certificates.judge import Judge, certificate_of
+from superarm.feasible import Exactly, WholeGroups
+from superarm.groups import Array, IntArray
+from superarm.policies.cautious.search import Candidate
+from superarm.rewards.normal_forms import Mask
+
+MOST_ARMS = 10  # added in a round, but for those that Exactly demands
+NEARLY = 0.9  # share of the largest variance that counts as as informative
+NEARLY_WHOLE = 0.5  # the same of whole groups
+AT_ONCE = 1500  # distinct contexts whose covariances are computed together
+
+
+def explore(start: Candidate, judge: Judge, index: Array, order: IntArray) -> IntArray:
+    """The arms of ``start`` and those that exploring adds."""
+    feasible = judge.round.feasible
+    if isinstance(feasible, WholeGroups):
+        return _whole_groups(judge, feasible.n, order)
+    return _arms(start, judge, index, order)
+
+
+class Uncertainty:
+    """Variance of f_2 of every arm of a round, given the outcomes so far and those of arms picked in this round."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.posterior = judge.posterior
+        self.noise = judge.posterior.noise_std[1] ** 2
+        self.contexts, inverse = np.unique(judge.round.contexts, axis=0, return_inverse=True)
+        self.at = inverse.reshape(-1)  # (M,)
+        small = len(self.contexts) <= AT_ONCE
+        self.prior: Array | None = judge.posterior.covariance(self.contexts)[1] if small else None
+        first = np.empty(len(self.contexts), dtype=np.intp)
+        first[self.at[::-1]] = np.arange(len(self.at))[::-1]
+        self.distinct: Array = np.square(judge.belief.std[first, 1])
+        self.roots: Array = np.empty((0, len(self.contexts)))
+
+    @property
+    def variance(self) -> Array:
+        """(M,)."""
+        everyone: Array = self.distinct[self.at]
+        return everyone
+
+    def covariance(self, arms: IntArray) -> Array:
+        """Posterior covariance of f_2 at ``arms``, without regard to this round's picks."""
+        at = self.at[arms]
+        within: Array = (
+            self.posterior.covariance(self.contexts[at])[1] if self.prior is None else self.prior[at[:, None], at]
+        )
+        return within
+
+    def pick(self, arm: int) -> None:
+        """Condition on one more arm's outcome: W <- W - w w^T / (w_ii + sigma^2), of which the diagonal is kept."""
+        i = int(self.at[arm])
+        if self.prior is not None:
+            column = self.prior[:, i].copy()
+        else:
+            column = self.posterior.covariance(self.contexts, self.contexts[i : i + 1])[1, :, 0]
+        column -= self.roots.T @ self.roots[:, i]
+        root = column / np.sqrt(max(column[i], 0.0) + self.noise)
+        self.roots = np.concatenate([self.roots, root[None]])
+        self.distinct = np.clip(self.distinct - np.square(root), 0.0, None)
+
+
+class Exposure:
+    """Expected group regret of the picked arms of each group, and with one more arm."""
+
+    def __init__(self, start: Candidate, judge: Judge, uncertainty: Uncertainty) -> None:
+        self.round, self.judge, self.uncertainty = judge.round, judge, uncertainty
+        self.now = np.zeros(len(judge.round.labels))
+        self.now[start.judged.groups] = start.judged.regret
+        self.with_arm = np.zeros(len(judge.round))  # (M,) EV of the arm's group if it is added
+        self.promise_of = {
+            int(g): (promise, i) for promise in judge.round.promises for i, g in enumerate(promise.groups)
+        }
+        for group in self.promise_of:
+            self.refresh(group, start.arms)
+
+    def increase(self) -> Array:
+        """(M,) what each arm would add."""
+        added: Array = self.with_arm - self.now[self.round.grouping.codes]
+        return added
+
+    def add(self, arm: int, picked: IntArray) -> None:
+        """Arm was added; ``picked`` includes it."""
+        group = int(self.round.grouping.codes[arm])
+        self.now[group] = self.with_arm[arm]
+        if group in self.promise_of:
+            self.refresh(group, picked)
+
+    def refresh(self, group: int, picked: IntArray) -> None:
+        promise, position = self.promise_of[group]
+        members = self.round.grouping.members(group)
+        chosen = members[np.isin(members, picked)]
+        arms = np.concatenate([chosen, np.setdiff1d(members, chosen)])
+        joint = Sets(
+            starts=np.array([0, len(arms)]),
+            arms=arms,
+            mean=self.judge.belief.mean[arms, 1],
+            covariance=self.uncertainty.covariance(arms),
+        )
+        certificate, threshold = certificate_of(promise.reward), float(promise.thresholds[position])
+        self.with_arm[arms[len(chosen) :]] = certificate.regret_with(promise, threshold, joint, len(chosen))
+
+
+def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray) -> IntArray:
+    round = judge.round
+    assert not isinstance(round.feasible, WholeGroups)
+    codes, caps = round.grouping.codes, round.feasible.caps(round.grouping)
+    must_fill = isinstance(round.feasible, Exactly)
+    most = min(round.feasible.totals(len(round))[1], len(start.arms) + (len(round) if must_fill else MOST_ARMS))
+    uncertainty = Uncertainty(judge)
+    for arm in start.arms:
+        uncertainty.pick(int(arm))
+    exposure = Exposure(start, judge, uncertainty)
+    position = np.empty(len(round), dtype=np.intp)
+    position[order] = np.arange(len(round))
+    picked = np.zeros(len(round), dtype=np.bool_)
+    picked[start.arms] = True
+    while np.count_nonzero(picked) < most:
+        room = np.bincount(codes[picked], minlength=len(caps)) < caps
+        free = ~picked & room[codes]
+        if not free.any():
+            break
+        variance = uncertainty.variance
+        greatest = float(variance[free].max())
+        if greatest > uncertainty.noise:
+            candidates = np.flatnonzero(free & (variance >= NEARLY * greatest))
+        elif must_fill:
+            candidates = np.flatnonzero(free)
+        else:
+            break
+        increase = exposure.increase()[candidates]
+        ranks = np.lexsort((position[candidates], -index[candidates], -variance[candidates], increase))
+        arm = int(candidates[ranks[0]])
+        picked[arm] = True
+        uncertainty.pick(arm)
+        exposure.add(arm, np.flatnonzero(picked))
+    return np.flatnonzero(picked)
+
+
+def _whole_groups(judge: Judge, n: int, order: IntArray) -> IntArray:
+    round = judge.round
+    groups = round.grouping
+    whole = judge(np.arange(len(round)))
+    uncertainty = Uncertainty(judge)
+    first = np.full(len(groups), len(round), dtype=np.intp)
+    np.minimum.at(first, groups.codes[order], np.arange(len(round)))
+    picked: Mask = np.zeros(len(groups), dtype=np.bool_)
+    while np.count_nonzero(picked) < n and groups.sizes[picked].sum() < MOST_ARMS and not picked.all():
+        greatest = np.zeros(len(groups))
+        np.maximum.at(greatest, groups.codes, uncertainty.variance)
+        greatest[picked] = 0.0
+        if greatest.max() <= uncertainty.noise:
+            break
+        candidates = np.flatnonzero(~picked & (greatest >= NEARLY_WHOLE * greatest.max()))
+        ranks = np.lexsort((first[candidates], -greatest[candidates], whole.regret[candidates]))
+        group = int(candidates[ranks[0]])
+        picked[group] = True
+        for arm in groups.members(group):
+            uncertainty.pick(int(arm))
+    return np.flatnonzero(picked[groups.codes])

@@ -1,0 +1,176 @@
+"""The best super arm all of whose groups are certified, by oracles that know one index per arm.
+
+The certificate enters through a surrogate (see :class:`~superarm.certificates.Surrogate`): a factor for each group,
+which says how much narrower the group's own uncertainty is than that of its arms taken together, or a shift of its
+threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from superarm.certificates.judge import Judge, Judged
+from superarm.groups import Array, IntArray
+from superarm.indices import optimism
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Selection, Status, SuperArmOracle
+from superarm.posteriors.posterior import Belief
+from superarm.rewards.normal_forms import Mask
+from superarm.rewards.reward import reward_of
+from superarm.round import Round
+
+PASSES = 4  # most solves that improve the factors
+WIDEN = 1.15  # by which a factor grows that proved too small
+CLOSED = 1e100  # added to the threshold of a group that may not be touched
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Candidate:
+    """A super arm with its verdicts and its u at the reward index."""
+
+    arms: IntArray
+    judged: Judged
+    value: float
+    selection: Selection | None = None  # of the oracle that found it
+    underfilled: bool = False
+
+
+class Search:
+    """Certified super arms of one round."""
+
+    def __init__(
+        self, *, round: Round, index: Array, belief: Belief, judge: Judge, oracle: SuperArmOracle, order: IntArray,
+        eps: float,
+    ) -> None:  # fmt: skip
+        self.round, self.index, self.belief, self.judge = round, index, belief, judge
+        self.oracle, self.order, self.eps = oracle, order, eps
+        self.z = float(ndtri(1.0 - eps))
+        self.sign = optimism(round)
+        groups = len(round.labels)
+        self.factor = np.ones(groups)
+        self.shift = np.zeros(groups)
+        self.closed = np.zeros(groups, dtype=np.bool_)
+        # A reward that is not monotone is judged at the mean, with a shift: no index of the arms bounds it.
+        self.movable = np.ones(groups, dtype=np.bool_)
+        for promise in round.promises:
+            if promise.reward.monotone == "none":
+                self.movable[promise.groups] = False
+
+    def best(self) -> Candidate | None:
+        """The best certified super arm; None where nothing at all is certified."""
+        candidate = first = self._solve(self.index)
+        if first is None:
+            return None
+        best = None if len(first.judged.failing(self.eps)) else first
+        seen = np.zeros(len(self.factor), dtype=np.bool_)
+        for _ in range(PASSES):
+            if candidate is None or not self._refine(candidate, seen):
+                break
+            candidate = self._solve(self.index)
+            if candidate is not None and not len(candidate.judged.failing(self.eps)):
+                best = candidate if best is None or _better(candidate, best) else best
+                break
+        best = best or self._without_failing(candidate or first)
+        return best if len(best.arms) or best.underfilled or self._something_certified() else None
+
+    def _refine(self, candidate: Candidate, seen: Mask) -> bool:
+        """Exact surrogates for the touched groups, wider ones where those failed; whether anything changed."""
+        before = self.factor.copy(), self.shift.copy()
+        failing = candidate.judged.failing(self.eps)
+        groups, surrogate = self.judge.surrogate(candidate.arms, self.eps)
+        again = np.isin(groups, failing) & seen[groups]
+        old = self.factor[groups], self.shift[groups]
+        wider = np.maximum(np.maximum(1.0, WIDEN * old[0]), surrogate.factor)
+        self.factor[groups] = np.where(again, wider, surrogate.factor)
+        self.shift[groups] = np.where(again, np.maximum(WIDEN * old[1], surrogate.shift), surrogate.shift)
+        if len(groups) and not seen.any():
+            untouched = np.setdiff1d(np.arange(len(seen)), groups)
+            self.factor[untouched] = min(1.0, float(np.median(surrogate.factor)))
+            self.shift[untouched] = float(np.median(surrogate.shift))
+        seen[groups] = True
+        return not (np.array_equal(before[0], self.factor) and np.array_equal(before[1], self.shift))
+
+    def _without_failing(self, candidate: Candidate) -> Candidate:
+        """Close the groups that fail, and as the last resort leave out their arms: what remains is certified."""
+        self.factor = np.maximum(self.factor, 1.0)
+        current = candidate
+        for _ in range(PASSES):
+            failing = current.judged.failing(self.eps)
+            if not len(failing):
+                return current
+            self.closed[failing] = True
+            solved = self._solve(self.index)
+            if solved is None:
+                break
+            current = solved
+        kept = ~np.isin(self._codes[current.arms], current.judged.failing(self.eps))
+        return self.candidate(current.arms[kept], underfilled=current.underfilled or not kept.all())
+
+    def _something_certified(self) -> bool:
+        """Whether an empty super arm only means that nothing certified is worth having: asked with every reward 1."""
+        anything = self._solve(np.ones(len(self.round)))
+        return anything is not None and bool((anything.judged.broken <= self.eps).any())
+
+    def optimistic(self, level: float) -> Candidate | None:
+        """The best super arm where every promise is judged at the ``level`` quantile of each arm."""
+        satisfying = self.belief.mean[:, 1] + self.movable[self._codes] * self.sign * float(ndtri(level)) * self._std
+        good = GoodSubgroups(self.round, satisfying, self.order)
+        return None if good.is_empty() else self._answer(self.index, good)
+
+    def admitting(self, group: int, level: float) -> Candidate | None:
+        """The best super arm where ``group`` is judged at the ``level`` quantile, and all others are certified."""
+        satisfying = self._pessimistic()
+        mine = self._codes == group
+        satisfying[mine] = self.belief.mean[mine, 1]
+        if self.movable[group]:
+            satisfying[mine] += self.sign[mine] * float(ndtri(level)) * self._std[mine]
+        shift = self.shift.copy()
+        shift[group] = 0.0
+        good = self._good(satisfying, shift)
+        return None if good.is_empty() else self._answer(self.index, good)
+
+    def candidate(self, arms: IntArray, *, selection: Selection | None = None, underfilled: bool = False) -> Candidate:
+        """A super arm with its verdicts."""
+        value = reward_of(self.round.reward, self.index[arms], arms)
+        return Candidate(arms=arms, judged=self.judge(arms), value=value, selection=selection, underfilled=underfilled)
+
+    @property
+    def _codes(self) -> IntArray:
+        return self.round.grouping.codes
+
+    @property
+    def _std(self) -> Array:
+        return self.belief.std[:, 1]
+
+    def _pessimistic(self) -> Array:
+        width = self.z * (self.factor * self.movable)[self._codes] * self._std
+        satisfying: Array = self.belief.mean[:, 1] - self.sign * width
+        return satisfying
+
+    def _good(self, satisfying: Array, shift: Array) -> GoodSubgroups:
+        promises = tuple(
+            replace(
+                promise,
+                thresholds=promise.thresholds
+                + promise.sense.sign * np.where(self.closed[promise.groups], CLOSED, shift[promise.groups]),
+            )
+            for promise in self.round.promises
+        )
+        return GoodSubgroups(self.round, satisfying, self.order, promises)
+
+    def _solve(self, index: Array) -> Candidate | None:
+        good = self._good(self._pessimistic(), self.shift)
+        return None if good.is_empty() else self._answer(index, good)
+
+    def _answer(self, index: Array, good: GoodSubgroups) -> Candidate:
+        selection = self.oracle(index, self.round, good)
+        return self.candidate(selection.arms, selection=selection, underfilled=selection.status is Status.UNDERFILLED)
+
+
+def _better(one: Candidate, other: Candidate) -> bool:
+    if one.underfilled != other.underfilled:
+        return other.underfilled
+    return one.value >= other.value

@@ -1,0 +1,71 @@
+"""TRIAL and ON CREDIT: when to go beyond what is certified."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from superarm.policies.cautious.search import Candidate, Search
+from superarm.policies.cautious.whole import WholeSearch
+from superarm.rewards.normal_forms import Mask
+from superarm.rewards.reward import reward_of
+
+LEVELS = (0.5, 0.8, 0.95)  # quantiles at which possibly good groups are looked for, in turn; then 1 - eps
+WORTHWHILE = 0.1  # of a touched group's share of the reward: what a trial must promise to gain
+TRIED = 3  # most candidates of a round that are looked at
+CREDIT = 0.5  # broken promises expected of a round on credit, at most
+
+
+def level_of(t: int, eps: float) -> float:
+    """The quantile of round t."""
+    return (*LEVELS, 1.0 - eps)[t % (len(LEVELS) + 1)]
+
+
+def trial(best: Candidate, search: Search | WholeSearch, *, t: int, balance: float, teaches: Mask) -> Candidate | None:
+    """A super arm with one uncertified group that the ledger can pay for; None where there is none worth it.
+
+    ``teaches``, (M,), marks the arms whose outcome would still teach something: a trial must pick one.
+    """
+    if balance <= search.eps or not teaches.any():  # nothing uncertified can be paid for, or is of use
+        return None
+    level = level_of(t, search.eps)
+    hopeful = search.optimistic(level)
+    if hopeful is None:
+        return None
+    codes, round = search.round.grouping.codes, search.round
+    margin = WORTHWHILE * max(best.value, 0.0) / max(1, len(best.judged.groups))
+    options = []
+    for group, broken in zip(hopeful.judged.groups.tolist(), hopeful.judged.broken.tolist(), strict=True):
+        mine = hopeful.arms[codes[hopeful.arms] == group]
+        if broken <= search.eps or not teaches[mine].any():
+            continue
+        present = best.arms[codes[best.arms] == group]
+        gain = reward_of(round.reward, search.index[mine], mine) - reward_of(
+            round.reward, search.index[present], present
+        )
+        if gain > margin:
+            options.append(((1.0 - broken) * gain / broken, group))
+    options.sort(key=lambda option: -option[0])
+    for _, group in options[:TRIED]:
+        tried = search.admitting(group, level)
+        if tried is None or tried.underfilled:
+            continue
+        others = np.setdiff1d(tried.judged.failing(search.eps), [group])
+        mine = tried.arms[codes[tried.arms] == group]
+        pays = tried.judged.of(group) <= balance and teaches[mine].any()
+        if pays and not len(others) and tried.value > best.value + margin:
+            return tried
+    return None
+
+
+def on_credit(search: Search | WholeSearch, *, t: int) -> Candidate | None:
+    """The groups most likely to keep their promise, where nothing is certified and exploring would teach nothing."""
+    hopeful = search.optimistic(level_of(t, search.eps)) or search.optimistic(1.0 - search.eps)
+    if hopeful is None:
+        return None
+    groups, broken = hopeful.judged.groups, hopeful.judged.broken
+    likely = np.lexsort((groups, broken))
+    likely = likely[broken[likely] < 1.0 - search.eps / 2.0]
+    affordable = np.cumsum(broken[likely]) <= CREDIT
+    affordable[:1] = True
+    chosen = groups[likely[affordable]]
+    return search.candidate(hopeful.arms[np.isin(search.round.grouping.codes[hopeful.arms], chosen)])

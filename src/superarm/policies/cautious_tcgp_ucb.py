@@ -1,0 +1,173 @@
+"""Cautious TCGP-UCB: optimistic about rewards, but about promises only as far as the posterior certifies them.
+
+Optimism about constraints breaks promises while it learns. Here every touched group is certified by its own posterior
+probability of keeping its promise; where nothing can be certified a few informative arms are played (EXPLORE) or the
+likeliest groups (ON CREDIT), and what certified rounds leave unused of their allowance of risk pays for trying groups
+that may be good (TRIAL), so that the policy is never stuck. See ``docs/promises.md`` for what is proved and what is
+only observed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from superarm import storage
+from superarm.certificates.judge import JointPosterior, Judge
+from superarm.errors import InvalidArgument
+from superarm.feasible import WholeGroups
+from superarm.groups import IntArray
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Kind, Selection, Status, SuperArmOracle
+from superarm.policies.cautious.explore import explore
+from superarm.policies.cautious.ledger import Ledger
+from superarm.policies.cautious.search import Candidate, Search
+from superarm.policies.cautious.trial import on_credit, trial
+from superarm.policies.cautious.whole import WholeSearch
+from superarm.policies.learner import Learner
+from superarm.policies.settings import fraction, oracle_or_exact
+from superarm.policies.ties import Seed
+from superarm.posteriors.posterior import Belief, Posterior
+from superarm.round import Outcomes, Round
+
+
+@storage.storable
+@dataclass(eq=False, init=False)
+class CautiousTCGPUCB:
+    """Keeps promises from the first round: every touched group is certified, or the selection says why not.
+
+    Parameters
+    ----------
+    posterior
+        the prior; it must also offer ``covariance`` and ``noise_std``, as the posteriors of this library do
+    confidence
+        probability with which every certified group keeps its promise
+    reward_width
+        how many standard deviations the reward index lies above the mean
+    must_teach
+        a trial must pick an arm whose variance, of the second outcome, is at least this share of the noise variance;
+        with 0 anything may be tried that the ledger can pay for
+    oracle
+        finds super arms; by default :class:`~superarm.Automatic`
+    seed
+        decides ties, together with t
+    """
+
+    learner: Learner
+    confidence: float
+    reward_width: float
+    must_teach: float
+    oracle: SuperArmOracle
+    ledger: Ledger
+
+    def __init__(
+        self,
+        posterior: Posterior,
+        *,
+        confidence: float = 0.99,
+        reward_width: float = 2.0,
+        must_teach: float = 0.1,
+        oracle: SuperArmOracle | None = None,
+        seed: Seed = 0,
+    ) -> None:
+        if not isinstance(posterior, JointPosterior):
+            raise InvalidArgument("posterior", "one with covariance and noise_std", repr(posterior))
+        self.learner = Learner.of(posterior, delta=0.05, max_arms=None, seed=seed)
+        self.confidence = fraction("confidence", confidence)
+        if self.confidence < 0.5:
+            raise InvalidArgument("confidence", "a number from 0.5 to below 1", repr(confidence))
+        self.reward_width = _non_negative("reward_width", reward_width)
+        self.must_teach = _non_negative("must_teach", must_teach)
+        self.oracle = oracle_or_exact(oracle)
+        self.ledger = Ledger()
+
+    @property
+    def posterior(self) -> Posterior:
+        """What is believed now."""
+        return self.learner.posterior
+
+    def select(self, round: Round) -> Selection:
+        """Pick a super arm; pure."""
+        start = time.perf_counter()
+        belief = self.learner.belief(round)
+        index = belief.mean[:, 0] + self.reward_width * belief.std[:, 0]
+        judge = self._judge(round, belief)
+        kind_of_search = WholeSearch if isinstance(round.feasible, WholeGroups) else Search
+        search = kind_of_search(
+            round=round, index=index, belief=belief, judge=judge, oracle=self.oracle,
+            order=self.learner.tie_order(round), eps=1.0 - self.confidence,
+        )  # fmt: skip
+        kind, chosen = self._choose(search, round)
+        return self._selection(kind, chosen, search, time.perf_counter() - start)
+
+    def _choose(self, search: Search | WholeSearch, round: Round) -> tuple[Kind, Candidate]:
+        best = search.best()
+        if best is None or best.underfilled:
+            known = best or search.candidate(np.empty(0, dtype=np.intp))
+            arms = explore(known, search.judge, search.index, search.order)
+            if len(arms) > len(known.arms):
+                return Kind.EXPLORING, search.candidate(arms)
+            if best is None:
+                return Kind.ON_CREDIT, on_credit(search, t=round.t) or known
+            return Kind.CERTIFIED, best
+        noise = search.judge.posterior.noise_std[1]
+        teaches = np.square(search.belief.std[:, 1]) >= self.must_teach * noise**2
+        tried = trial(best, search, t=round.t, balance=self.ledger.balance, teaches=teaches)
+        return (Kind.CERTIFIED, best) if tried is None else (Kind.TRIAL, tried)
+
+    def _selection(self, kind: Kind, chosen: Candidate, search: Search | WholeSearch, seconds: float) -> Selection:
+        found = chosen.selection
+        if found is None or kind in (Kind.EXPLORING, Kind.ON_CREDIT):
+            status = Status.UNDERFILLED if chosen.underfilled else Status.NO_GOOD_SUBGROUP
+            bound, solver = math.inf, kind.name.lower().replace("_", " ")
+        else:
+            status, bound, solver = found.status, found.upper_bound, found.solver
+        selection = Selection.of(
+            chosen.arms,
+            round=search.round,
+            index=search.index,
+            good=GoodSubgroups(search.round, search.belief.mean[:, 1], search.order),
+            upper_bound=bound,
+            status=status,
+            solver=solver,
+            seconds=seconds,
+        )
+        groups = tuple(
+            replace(group, probability=1.0 - float(broken), expected_regret=float(regret))
+            for group, broken, regret in zip(selection.groups, chosen.judged.broken, chosen.judged.regret, strict=True)
+        )
+        return replace(selection, groups=groups, kind=kind, belief=search.belief[selection.arms])
+
+    def _judge(self, round: Round, belief: Belief) -> Judge:
+        posterior = self.learner.posterior
+        assert isinstance(posterior, JointPosterior)
+        return Judge(round, posterior, belief)
+
+    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+        """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came."""
+        shown = Outcomes.of(round, arms, outcomes)
+        judged = self._judge(round, self._belief_of(round, shown.arms))(shown.arms)  # before their outcomes are known
+        self.learner.update(round, arms, outcomes)
+        self.ledger = self.ledger.after(round.t, judged, 1.0 - self.confidence)
+
+    def _belief_of(self, round: Round, arms: IntArray) -> Belief:
+        """Only about ``arms``; the other rows stay 0."""
+        known = self.posterior.predict(round.contexts[arms])
+        mean, std = np.zeros((2, len(round), 2))
+        mean[arms], std[arms] = known.mean, known.std
+        return Belief(mean=mean, std=std)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
+        storage.write(self, path)
+
+
+def _non_negative(argument: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 <= float(value) < math.inf:
+        raise InvalidArgument(argument, "a number >= 0", repr(value))
+    return float(value)
