@@ -4,5 +4,6 @@ from superarm.environments.environment import Environment
 from superarm.environments.federated import Federated
 from superarm.environments.gp_sample import GPSample
 from superarm.environments.movies import Movies
+from superarm.environments.random_problem import RandomProblem
 
-__all__ = ["Environment", "Federated", "GPSample", "Movies"]
+__all__ = ["Environment", "Federated", "GPSample", "Movies", "RandomProblem"]

@@ -9,17 +9,15 @@ from functools import cached_property
 
 import numpy as np
 
+from superarm.environments.draw import gp_draw
 from superarm.environments.environment import check_size, with_gaussian_noise
 from superarm.errors import InvalidArgument
 from superarm.feasible import WholeGroups, check_count
 from superarm.groups import Array, IntArray
-from superarm.posteriors.basis import Basis, greedy
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.kernels import SquaredExponential
 from superarm.rewards.variance import Variance
 from superarm.round import Round
-
-NEGLIGIBLE = 1e-12  # share of the prior variance that a draw from the pool leaves out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,15 +57,8 @@ class GPSample:
 
     @cached_property
     def truth(self) -> Array:
-        """(pool, 2) expected outcomes at the points of the pool.
-
-        K = Phi^T Phi up to a negligible remainder, so Phi^T z with standard normal z is a draw of the GP, at a fraction
-        of the cost of factoring K.
-        """
-        empty = Basis.of(self.kernel, self.contexts[:0])
-        chosen = greedy(self.kernel, empty, self.contexts, NEGLIGIBLE, None)
-        phi = Basis.of(self.kernel, self.contexts[chosen]).features(self.kernel, self.contexts)
-        return phi.T @ np.random.default_rng((self.seed, 1)).normal(size=(len(phi), 2))
+        """(pool, 2) expected outcomes at the points of the pool."""
+        return gp_draw(self.kernel, self.contexts, np.random.default_rng((self.seed, 1)))
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """Rounds with new groups each."""
