@@ -1,0 +1,63 @@
+"""Pure pessimism stays stuck where something is worth trying."""
+
+import polars as pl
+import pytest
+
+import superarm as sa
+from tests.policies.stuck import ARRIVES, ROUNDS, Pessimist, island, noisy, short
+
+CASES = {"island good": island(good=True), "island bad": island(good=False), "noisy": noisy(), "short": short()}
+
+
+def play(case, make, seed):
+    policy = make(sa.ExactPosterior(case.kernel, case.noise_std))
+    return sa.simulate(policy, case, rounds=ROUNDS, seed=seed)
+
+
+def share(trace):
+    return trace["reward"].sum() / trace["optimal_reward"].sum()
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_cases_are_environments(case):
+    sa.check_environment(case, rounds=ARRIVES + 1, repetitions=50)
+
+
+def test_pessimist_is_a_policy():
+    sa.check_policy(Pessimist(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.4), noise_std=0.1)))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_pessimism_never_sets_foot_on_the_island(seed):
+    good, bad = (play(CASES[name], Pessimist, seed) for name in ("island good", "island bad"))
+    assert share(good) < 0.5
+    assert share(good.filter(pl.col("t") > ROUNDS - 20)) < 0.5  # for ever
+    assert share(bad) > 0.95  # where it is right to stay away
+    for trace in (good, bad):
+        assert trace["group_regret"].sum() == 0.0
+        assert trace.filter(pl.col("t") > 1)["reward"].min() > 0.0  # home is certified
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_pessimism_stops_playing_where_it_cannot_be_sure(seed):
+    trace = play(CASES["noisy"], Pessimist, seed)
+    assert 0.0 < share(trace) < 0.05  # it explored
+    assert trace.filter(pl.col("t") > 20)["reward"].sum() == 0.0  # and then stopped
+    assert trace["optimal_reward"].min() > 0.0
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_pessimism_settles_for_the_contexts_that_it_met_first(seed):
+    trace = play(CASES["short"], Pessimist, seed)
+    assert 0.0 < share(trace.filter(pl.col("t") > ROUNDS - 20)) < 0.6
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_optimism_is_not_stuck(seed):
+    """What is there to be had; on the bad island at the price of promises."""
+    traces = {name: play(case, sa.TCGPUCB, seed) for name, case in CASES.items()}
+    assert share(traces["island good"]) > 0.9
+    assert share(traces["noisy"]) > 0.9
+    assert traces["island good"]["group_regret"].sum() == 0.0
+    assert traces["island bad"]["group_regret"].sum() > 1.0
+    assert traces["short"]["group_regret"].sum() > 10.0 * play(CASES["short"], Pessimist, seed)["group_regret"].sum()
