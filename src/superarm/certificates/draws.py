@@ -17,11 +17,10 @@ from superarm.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.certificates.linear import Linear, gaussian
 from superarm.groups import Array, IntArray
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.group_reward import Batched, is_good
+from superarm.rewards.group_reward import Batched, tolerance
 from superarm.round import Promise
 
-SMOOTH_DRAWS = 400  # for two moments
-TAIL_DRAWS = 2000  # for a share
+DRAWS = 1000
 CANDIDATES = 64  # to which arms one more may be added, when EV is asked for each
 SEED = 20230406
 WIDEST = 8.0  # factors up to which a surrogate is looked for
@@ -29,41 +28,33 @@ WIDEST = 8.0  # factors up to which a surrogate is looked for
 
 @dataclass(frozen=True)
 class Draws:
-    """A monotone v by the mean and standard deviation of V_A and a Gaussian tail; any other by the share of draws.
-
-    Dixit-Stiglitz, for one, is a sum of smooth functions of few arms each: its tail is near enough to Gaussian, and two
-    moments need far fewer draws than a tail of 1 in 100.
-    """
+    """p by the share of draws that break the promise, EV by their mean."""
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
         """Set by set."""
-        each = [self._judge(promise, float(thresholds[i]), values) for i, values in enumerate(_values(promise, sets))]
+        values = _values(promise, sets)  # (g, n)
+        short = promise.sense.sign * (thresholds[:, None] - values)
+        broken = np.count_nonzero(short > tolerance(thresholds)[:, None], axis=1)
+        # Where no draw breaks the promise the tail of two moments tells the likely from the impossible.
+        tail = gaussian(promise, thresholds, values.mean(axis=1), values.std(axis=1)).broken
+        least = 0.5 / (DRAWS + 1.0)
         return Verdicts(
-            broken=np.array([verdict.broken[0] for verdict in each]),
-            regret=np.array([verdict.regret[0] for verdict in each]),
+            broken=np.where(broken > 0, (broken + 0.5) / (DRAWS + 1.0), np.minimum(tail, least)),
+            regret=np.maximum(short, 0.0).mean(axis=1),
         )
-
-    def _judge(self, promise: Promise, threshold: float, values: Array) -> Verdicts:
-        gamma = np.array([threshold])
-        if promise.reward.monotone != "none":
-            return gaussian(promise, gamma, values.mean(keepdims=True), values.std(keepdims=True))
-        broken = np.count_nonzero(~is_good(values, threshold, promise.sense))
-        regret = np.maximum(promise.sense.sign * (threshold - values), 0.0).mean()
-        return Verdicts(broken=np.array([(broken + 0.5) / (len(values) + 1.0)]), regret=np.array([regret]))
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
         """The factor, or for a v that is not monotone the shift, at which v(b) is the eps-quantile of V_A."""
         z, sign = float(ndtri(1.0 - eps)), promise.sense.sign
         factor, shift = np.ones(len(sets)), np.zeros(len(sets))
-        for i, values in enumerate(_values(promise, sets)):
+        certain = np.quantile(_values(promise, sets), eps if sign > 0 else 1.0 - eps, axis=1)
+        for i in range(len(sets)):
             part = sets.part(i)
             arms, mean, std = sets.arms[part], sets.mean[part], sets.std[part]
             if promise.reward.monotone == "none":
-                certain = float(np.quantile(values, eps if sign > 0 else 1.0 - eps))
-                shift[i] = max(sign * (promise.reward.value(mean, arms) - certain), 0.0)
+                shift[i] = max(sign * (promise.reward.value(mean, arms) - certain[i]), 0.0)
             else:
-                certain = float(values.mean() - sign * z * values.std())
-                factor[i] = _factor(promise, arms, mean, promise.optimism * z * std, certain)
+                factor[i] = _factor(promise, arms, mean, promise.optimism * z * std, float(certain[i]))
         return Surrogate(factor=factor, shift=shift)
 
     def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
@@ -98,24 +89,21 @@ def _factor(promise: Promise, arms: IntArray, mean: Array, width: Array, certain
     return high
 
 
-def _values(promise: Promise, sets: Sets) -> list[Array]:
-    """(n,) draws of V_A for each set."""
-    n = SMOOTH_DRAWS if promise.reward.monotone != "none" else TAIL_DRAWS
-    values = []
+def _values(promise: Promise, sets: Sets) -> Array:
+    """(g, n) draws of V_A for each set."""
+    reward = promise.reward
+    values = np.empty((len(sets), DRAWS))
     for i in range(len(sets)):
         part = sets.part(i)
-        mean, covariance = sets.mean[part], sets.covariance[part, part]
+        arms, mean, covariance = sets.arms[part], sets.mean[part], sets.covariance[part, part]
         # An arm's draws go with its rank by content, so the order in which arms are listed does not matter.
         rank = np.empty(len(mean), dtype=np.intp)
         rank[np.lexsort((np.diagonal(covariance), mean))] = np.arange(len(mean))
-        outcomes = mean + _normals(n, len(mean))[:, rank] @ _root(covariance)
-        arms = sets.arms[part]
-        reward = promise.reward
-        values.append(
-            reward.values(outcomes, arms)
-            if isinstance(reward, Batched)
-            else np.array([reward.value(row, arms) for row in outcomes])
-        )
+        outcomes = mean + _normals(len(mean))[:, rank] @ _root(covariance)
+        if isinstance(reward, Batched):
+            values[i] = reward.values(outcomes, arms)
+        else:
+            values[i] = [reward.value(row, arms) for row in outcomes]
     return values
 
 
@@ -127,9 +115,9 @@ def _root(covariance: Array) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _normals(n: int, k: int) -> Array:
+def _normals(k: int) -> Array:
     """(n, k) standard normal draws, each with its mirror image."""
-    half = np.random.default_rng((SEED, k)).standard_normal((n // 2, k))
+    half = np.random.default_rng((SEED, k)).standard_normal((DRAWS // 2, k))
     draws = np.concatenate([half, -half])
     draws.setflags(write=False)
     return draws

@@ -20,6 +20,7 @@ from superarm.rewards.count import Count
 from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import GroupReward
 from superarm.rewards.mean import Mean
+from superarm.rewards.normal_forms import Mask
 from superarm.rewards.sum import Sum
 from superarm.rewards.variance import Variance
 from superarm.round import Round
@@ -59,6 +60,7 @@ class Judged:
     """The groups that a super arm touches, with p and EV of its part in each; both 0 for a group without a promise."""
 
     groups: IntArray  # (g,) positions, ascending
+    promised: Mask  # (g,) whether the group has a promise
     broken: Array  # (g,) p
     regret: Array  # (g,) EV
 
@@ -100,7 +102,8 @@ class Judge:
             for g, broken, regret in zip(fresh, verdicts.broken.tolist(), verdicts.regret.tolist(), strict=True):
                 self._known[keys[g]] = (broken, regret)
         known = np.array([self._known.get(keys[int(g)], (0.0, 0.0)) for g in groups]).reshape(-1, 2)
-        return Judged(groups=groups, broken=known[:, 0], regret=known[:, 1])
+        promised = np.array([keys[int(g)] in self._known for g in groups], dtype=np.bool_)
+        return Judged(groups=groups, promised=promised, broken=known[:, 0], regret=known[:, 1])
 
     def surrogate(self, arms: IntArray, eps: float) -> tuple[IntArray, Surrogate]:
         """The touched groups that have a promise, and the surrogate that is exact on their sets."""

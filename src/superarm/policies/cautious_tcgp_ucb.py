@@ -102,10 +102,10 @@ class CautiousTCGPUCB:
             round=round, index=index, belief=belief, judge=judge, oracle=self.oracle,
             order=self.learner.tie_order(round), eps=1.0 - self.confidence,
         )  # fmt: skip
-        kind, chosen = self._choose(search, round)
+        kind, chosen = self._choose(search)
         return self._selection(kind, chosen, search, time.perf_counter() - start)
 
-    def _choose(self, search: Search | WholeSearch, round: Round) -> tuple[Kind, Candidate]:
+    def _choose(self, search: Search | WholeSearch) -> tuple[Kind, Candidate]:
         best = search.best()
         if best is None or best.underfilled:
             known = best or search.candidate(np.empty(0, dtype=np.intp))
@@ -113,11 +113,11 @@ class CautiousTCGPUCB:
             if len(arms) > len(known.arms):
                 return Kind.EXPLORING, search.candidate(arms)
             if best is None:
-                return Kind.ON_CREDIT, on_credit(search, t=round.t) or known
+                return Kind.ON_CREDIT, on_credit(search) or known
             return Kind.CERTIFIED, best
         noise = search.judge.posterior.noise_std[1]
         teaches = np.square(search.belief.std[:, 1]) >= self.must_teach * noise**2
-        tried = trial(best, search, t=round.t, balance=self.ledger.balance, teaches=teaches)
+        tried = trial(best, search, balance=self.ledger.balance, teaches=teaches)
         return (Kind.CERTIFIED, best) if tried is None else (Kind.TRIAL, tried)
 
     def _selection(self, kind: Kind, chosen: Candidate, search: Search | WholeSearch, seconds: float) -> Selection:

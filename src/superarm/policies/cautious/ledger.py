@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from superarm.certificates.judge import Judged
 from superarm.storage import storable
+
+SHARE = 0.5  # of the allowance eps that is saved: with all of it the kept promises would be 1 - eps, and no margin
 
 
 @storable
@@ -13,10 +17,11 @@ from superarm.storage import storable
 class Ledger:
     """An account in units of one expected broken promise.
 
-    Every round earns eps for each touched group (and for one in a round that touches none), and pays the probability
-    that each touched group breaks its promise. A trial is allowed only if the account can pay for it, so the balance
-    never falls below 0, and over all rounds that it covers the expected number of broken promises is at most eps times
-    that of touched groups.
+    Every round earns half of eps for each touched group with a promise (for one where there is none), and pays the
+    probability that each touched group breaks its promise, down to a balance of 0. A trial is allowed only if the
+    balance can pay for it, so over all rounds that the account covers the expected number of broken promises is at most
+    eps times that of touched groups (rounds that touch none counted as one): each round adds at most the larger of its
+    certified risk and what it earned.
     """
 
     balance: float = 0.0
@@ -31,5 +36,5 @@ class Ledger:
         uncertified = float(judged.broken[judged.broken > eps].sum())
         if uncertified > self.balance:
             return self
-        earned = eps * max(1, len(judged.groups)) if t > self.last else 0.0
+        earned = SHARE * eps * max(1, np.count_nonzero(judged.promised)) if t > self.last else 0.0
         return replace(self, balance=max(self.balance + earned - judged.risk, 0.0), last=max(self.last, t))

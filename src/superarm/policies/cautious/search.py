@@ -22,6 +22,7 @@ from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import reward_of
 from superarm.round import Round
 
+FIRST = (1.0, 0.7, 0.4)  # factors to begin with
 PASSES = 4  # most solves that improve the factors
 WIDEN = 1.15  # by which a factor grows that proved too small
 CLOSED = 1e100  # added to the threshold of a group that may not be touched
@@ -61,7 +62,7 @@ class Search:
 
     def best(self) -> Candidate | None:
         """The best certified super arm; None where nothing at all is certified."""
-        candidate = first = self._solve(self.index)
+        candidate = first = self._first()
         if first is None:
             return None
         best = None if len(first.judged.failing(self.eps)) else first
@@ -75,6 +76,15 @@ class Search:
                 break
         best = best or self._without_failing(candidate or first)
         return best if len(best.arms) or best.underfilled or self._something_certified() else None
+
+    def _first(self) -> Candidate | None:
+        """At factor 1 sums and means are certified; where that finds nothing, smaller factors may, as arms differ."""
+        for factor in FIRST:
+            self.factor[:] = factor
+            first = self._solve(self.index)
+            if first is not None:
+                return first
+        return None
 
     def _refine(self, candidate: Candidate, seen: Mask) -> bool:
         """Exact surrogates for the touched groups, wider ones where those failed; whether anything changed."""

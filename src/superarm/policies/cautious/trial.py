@@ -9,25 +9,22 @@ from superarm.policies.cautious.whole import WholeSearch
 from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import reward_of
 
-LEVELS = (0.5, 0.8, 0.95)  # quantiles at which possibly good groups are looked for, in turn; then 1 - eps
 WORTHWHILE = 0.1  # of a touched group's share of the reward: what a trial must promise to gain
 TRIED = 3  # most candidates of a round that are looked at
 CREDIT = 0.5  # broken promises expected of a round on credit, at most
+LEVELS = (0.05, 0.2, 0.5, 0.8, 0.95)  # at which a round on credit looks for groups, the least risky first; then 1 - eps
 
 
-def level_of(t: int, eps: float) -> float:
-    """The quantile of round t."""
-    return (*LEVELS, 1.0 - eps)[t % (len(LEVELS) + 1)]
-
-
-def trial(best: Candidate, search: Search | WholeSearch, *, t: int, balance: float, teaches: Mask) -> Candidate | None:
+def trial(best: Candidate, search: Search | WholeSearch, *, balance: float, teaches: Mask) -> Candidate | None:
     """A super arm with one uncertified group that the ledger can pay for; None where there is none worth it.
 
-    ``teaches``, (M,), marks the arms whose outcome would still teach something: a trial must pick one.
+    ``teaches``, (M,), marks the arms whose outcome would still teach something: a trial must pick one. Groups are
+    looked for at the risk that can be paid for. A dear trial, as of a region that nothing is known of, so waits until
+    no cheaper one teaches anything, and as every trial teaches, it does not wait for ever.
     """
     if balance <= search.eps or not teaches.any():  # nothing uncertified can be paid for, or is of use
         return None
-    level = level_of(t, search.eps)
+    level = min(balance, 1.0 - search.eps)
     hopeful = search.optimistic(level)
     if hopeful is None:
         return None
@@ -57,9 +54,10 @@ def trial(best: Candidate, search: Search | WholeSearch, *, t: int, balance: flo
     return None
 
 
-def on_credit(search: Search | WholeSearch, *, t: int) -> Candidate | None:
+def on_credit(search: Search | WholeSearch) -> Candidate | None:
     """The groups most likely to keep their promise, where nothing is certified and exploring would teach nothing."""
-    hopeful = search.optimistic(level_of(t, search.eps)) or search.optimistic(1.0 - search.eps)
+    each = (search.optimistic(level) for level in (*LEVELS, 1.0 - search.eps))
+    hopeful = next((candidate for candidate in each if candidate is not None and len(candidate.arms)), None)
     if hopeful is None:
         return None
     groups, broken = hopeful.judged.groups, hopeful.judged.broken
