@@ -101,7 +101,7 @@ def short(seed=0):
     """80 contexts in two dimensions, too far apart for their lengthscale: each must be learnt by itself."""
     kernel, rng = sa.SquaredExponential(lengthscale=0.05), np.random.default_rng(seed)
     pool = rng.uniform(0.0, 1.0, (80, 2))
-    drawn = gp_draw(kernel, pool, rng) + [1.0, 0.0]
+    drawn = gp_draw(kernel, pool, rng) + np.array([1.0, 0.0])
     number = {tuple(context): i for i, context in enumerate(pool)}
 
     return Case(

@@ -43,6 +43,16 @@ class Sets:
         """(k,) standard deviation of every arm."""
         return np.sqrt(np.clip(np.diagonal(self.covariance), 0.0, None))
 
+    def only(self, which: IntArray) -> Sets:
+        """Some of the sets."""
+        at = np.concatenate([np.arange(*self.starts[i : i + 2]) for i in which])
+        return Sets(
+            starts=np.concatenate([[0], np.cumsum(self.sizes[which])]),
+            arms=self.arms[at],
+            mean=self.mean[at],
+            covariance=self.covariance[np.ix_(at, at)],
+        )
+
     def part(self, i: int) -> slice:
         """Where set i lies."""
         return slice(int(self.starts[i]), int(self.starts[i + 1]))

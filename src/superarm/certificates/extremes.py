@@ -8,11 +8,14 @@ import numpy as np
 from scipy.special import ndtri
 
 from superarm.certificates.certificate import Sets, Surrogate, Verdicts
+from superarm.certificates.draws import Draws
 from superarm.certificates.linear import gaussian
 from superarm.groups import Array
 from superarm.rewards.extremes import Min
 from superarm.rewards.group_reward import Sense
 from superarm.round import Promise
+
+CLEAR = 1e-3  # a bound of p below which nobody needs to know it better
 
 
 @dataclass(frozen=True)
@@ -20,28 +23,39 @@ class Extremes:
     """``Min >=`` and ``Max <=`` bind every arm, ``Min <=`` and ``Max >=`` ask for one.
 
     p is at most the sum of the arms' tails where every arm must pass, and at most the least of them where one
-    suffices. EV is bounded from below by the largest of the arms' in the first case, and from above by the least in the
-    second.
+    suffices. Arms that err together make the sum far too large, and several possible witnesses the least, so where the
+    bound does not settle the matter p is the share of draws, if that is less.
     """
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
-        """Bounds of p; EV as above."""
+        """Bounds, and draws where they leave it open."""
         alone = gaussian(promise, np.repeat(thresholds, sets.sizes), sets.mean, sets.std)
         first = sets.starts[:-1]
         if every(promise):
             broken = np.minimum(np.add.reduceat(alone.broken, first), 1.0)
-            return Verdicts(broken=broken, regret=np.maximum.reduceat(alone.regret, first))
-        return Verdicts(
-            broken=np.minimum.reduceat(alone.broken, first), regret=np.minimum.reduceat(alone.regret, first)
-        )
+            regret = np.maximum.reduceat(alone.regret, first)
+        else:
+            broken, regret = np.minimum.reduceat(alone.broken, first), np.minimum.reduceat(alone.regret, first)
+        unclear = np.flatnonzero((broken > CLEAR) & (sets.sizes > 1))
+        if len(unclear):
+            drawn = Draws().judge(promise, thresholds[unclear], sets.only(unclear))
+            broken[unclear] = np.minimum(broken[unclear], drawn.broken)
+            regret[unclear] = drawn.regret
+        return Verdicts(broken=broken, regret=regret)
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
-        """Each of k arms must pass at eps / k where every one must; a witness at eps."""
-        share = eps / sets.sizes if every(promise) else np.full(len(sets), eps)
-        return Surrogate(factor=ndtri(1.0 - share) / ndtri(1.0 - eps), shift=np.zeros(len(sets)))
+        """Where every one of k arms must pass, a factor between that of one arm and that of k unrelated ones."""
+        factor = np.ones(len(sets))
+        if every(promise):
+            several = np.flatnonzero(sets.sizes > 1)
+            unrelated = ndtri(1.0 - eps / sets.sizes) / ndtri(1.0 - eps)
+            if len(several):
+                drawn = Draws().surrogate(promise, sets.only(several), eps).factor
+                factor[several] = np.clip(drawn, 1.0, unrelated[several])
+        return Surrogate(factor=factor, shift=np.zeros(len(sets)))
 
     def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
-        """From the arms' own EV."""
+        """From the arms' own EV, of which the set's is at least the largest, or at most the least."""
         regret = gaussian(promise, np.full(len(sets.arms), threshold), sets.mean, sets.std).regret
         if not chosen:
             return regret

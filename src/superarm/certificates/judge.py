@@ -88,10 +88,8 @@ class Judge:
 
     def __call__(self, arms: IntArray) -> Judged:
         """Judge a super arm, (k,) arms."""
-        arms = np.sort(arms)
-        codes = self.round.grouping.codes[arms]
-        groups = np.unique(codes)
-        keys = {int(group): (int(group), arms[codes == group].tobytes()) for group in groups}
+        groups, parts = self._split(arms)
+        keys = {group: (group, part.tobytes()) for group, part in zip(groups, parts, strict=True)}
         for promise in self.round.promises:
             fresh = [g for g in promise.groups.tolist() if g in keys and keys[g] not in self._known]
             if not fresh:
@@ -101,9 +99,17 @@ class Judge:
             verdicts = certificate.judge(promise, thresholds, self.sets(arms, fresh))
             for g, broken, regret in zip(fresh, verdicts.broken.tolist(), verdicts.regret.tolist(), strict=True):
                 self._known[keys[g]] = (broken, regret)
-        known = np.array([self._known.get(keys[int(g)], (0.0, 0.0)) for g in groups]).reshape(-1, 2)
-        promised = np.array([keys[int(g)] in self._known for g in groups], dtype=np.bool_)
-        return Judged(groups=groups, promised=promised, broken=known[:, 0], regret=known[:, 1])
+        known = np.array([self._known.get(keys[g], (0.0, 0.0)) for g in groups]).reshape(-1, 2)
+        promised = np.array([keys[g] in self._known for g in groups], dtype=np.bool_)
+        positions = np.array(groups, dtype=np.intp)
+        return Judged(groups=positions, promised=promised, broken=known[:, 0], regret=known[:, 1])
+
+    def _split(self, arms: IntArray) -> tuple[list[int], list[IntArray]]:
+        """Touched groups, ascending, and the arms of each."""
+        codes = self.round.grouping.codes[arms]
+        order = np.lexsort((arms, codes))
+        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        return codes[order][starts].tolist(), np.split(arms[order], starts[1:]) if len(arms) else []
 
     def surrogate(self, arms: IntArray, eps: float) -> tuple[IntArray, Surrogate]:
         """The touched groups that have a promise, and the surrogate that is exact on their sets."""
@@ -122,8 +128,8 @@ class Judge:
 
     def sets(self, arms: IntArray, groups: list[int]) -> Sets:
         """What ``arms`` picks from each of ``groups``, with the joint posterior of f_2 there."""
-        codes = self.round.grouping.codes[arms]
-        parts = [np.sort(arms[codes == group]) for group in groups]
+        split = dict(zip(*self._split(arms), strict=True))
+        parts = [split[group] for group in groups]
         joined = np.concatenate(parts)
         return Sets(
             starts=np.concatenate([[0], np.cumsum([len(part) for part in parts])]),

@@ -71,7 +71,7 @@ class CautiousTCGPUCB:
         *,
         confidence: float = 0.99,
         reward_width: float = 2.0,
-        must_teach: float = 0.1,
+        must_teach: float = 0.01,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
     ) -> None:

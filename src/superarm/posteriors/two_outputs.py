@@ -135,7 +135,9 @@ class TwoOutputs:
         if self.joint:
             m, n = len(points) // 2, len(other_points) // 2
             each = [each[0][:m, :n], each[0][m:, n:]]
-        return np.stack([each[0], each[-1]])[:, inverse[:, None], other_inverse]
+        each = [matrix.take(inverse, axis=0).take(other_inverse, axis=1) for matrix in each]
+        # Outputs that share an engine share the memory too.
+        return np.stack(each) if len(each) == 2 else np.broadcast_to(each[0], (2, *each[0].shape))
 
     def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed) -> Array:
         """Draw both outputs n times, jointly over the contexts, ``(n, M, 2)``."""

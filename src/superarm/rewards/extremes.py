@@ -22,6 +22,10 @@ class Min(Comparable):
         """Smallest outcome."""
         return float(np.min(outcomes))
 
+    def values(self, outcomes: Array, arms: IntArray) -> Array:
+        """The same for many draws."""
+        return np.asarray(np.min(outcomes, axis=1))
+
     def normal_form(
         self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
     ) -> Filter | Witness:
@@ -38,6 +42,10 @@ class Max(Comparable):
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Largest outcome."""
         return float(np.max(outcomes))
+
+    def values(self, outcomes: Array, arms: IntArray) -> Array:
+        """The same for many draws."""
+        return np.asarray(np.max(outcomes, axis=1))
 
     def normal_form(
         self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from superarm.certificates.judge import Judged
 from superarm.storage import storable
 
@@ -36,5 +34,5 @@ class Ledger:
         uncertified = float(judged.broken[judged.broken > eps].sum())
         if uncertified > self.balance:
             return self
-        earned = SHARE * eps * max(1, np.count_nonzero(judged.promised)) if t > self.last else 0.0
+        earned = SHARE * eps * max(1, int(judged.promised.sum())) if t > self.last else 0.0
         return replace(self, balance=max(self.balance + earned - judged.risk, 0.0), last=max(self.last, t))

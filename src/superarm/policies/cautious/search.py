@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from superarm.certificates.judge import Judge, Judged
+from superarm.feasible import Exactly
 from superarm.groups import Array, IntArray
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
@@ -117,7 +118,8 @@ class Search:
                 break
             current = solved
         kept = ~np.isin(self._codes[current.arms], current.judged.failing(self.eps))
-        return self.candidate(current.arms[kept], underfilled=current.underfilled or not kept.all())
+        short = isinstance(self.round.feasible, Exactly) and not kept.all()
+        return self.candidate(current.arms[kept], underfilled=current.underfilled or short)
 
     def _something_certified(self) -> bool:
         """Whether an empty super arm only means that nothing certified is worth having: asked with every reward 1."""
