@@ -8,6 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from superarm.experiments.measures import (
+    by_zeta,
+    final,
+    final_ratio,
+    first_round,
+    late_share,
+    mean_curve,
+    plus_minus,
+    sums,
+)
+
 HOLDS = "holds"
 FAILS = "does not hold"
 REMARK = "holds with a remark"
@@ -57,7 +68,7 @@ def _shorter_than_the_paper(frame: pl.DataFrame, experiment: str) -> str:
 
 def _linear_group_regret(frame: pl.DataFrame) -> Claim:
     claim, paper = "ACC-UCB's group regret is linear in t", "a straight line (figure)"
-    curve = _mean_curve(frame, "acc-ucb", "group_regret")
+    curve = mean_curve(frame, "acc-ucb", "group_regret")
     if curve is None:
         return _absent(claim, paper, "acc-ucb")
     # A line grows as much in its second half as in its first (the square root of t: 0.41 of it), and a curve that
@@ -78,17 +89,17 @@ def _linear_group_regret(frame: pl.DataFrame) -> Claim:
 
 def _low_group_regret(frame: pl.DataFrame) -> Claim:
     claim, paper = "STCGP-UCB's group regret is very low", "near zero beside ACC-UCB's (figure)"
-    sparse, acc = _final(frame, "stcgp-ucb", "group_regret"), _final(frame, "acc-ucb", "group_regret")
+    sparse, acc = final(frame, "stcgp-ucb", "group_regret"), final(frame, "acc-ucb", "group_regret")
     if sparse is None or acc is None:
         return _absent(claim, paper, "stcgp-ucb and acc-ucb")
-    exact = _final(frame, "tcgp-ucb", "group_regret")
+    exact = final(frame, "tcgp-ucb", "group_regret")
     share = sparse.mean() / acc.mean() if acc.mean() > 0.0 else float(sparse.mean() > 0.0)
-    touched, kept = _sums(frame, "stcgp-ucb", "groups_touched"), _sums(frame, "stcgp-ucb", "groups_satisfied")
-    beside = "" if exact is None else f"; TCGP-UCB exact {_plus_minus(exact)}"
+    touched, kept = sums(frame, "stcgp-ucb", "groups_touched"), sums(frame, "stcgp-ucb", "groups_satisfied")
+    beside = "" if exact is None else f"; TCGP-UCB exact {plus_minus(exact)}"
     return Claim(
         claim=claim,
         paper=paper,
-        measured=f"{_plus_minus(sparse)}, {share:.0%} of ACC-UCB's {_plus_minus(acc)}{beside}; "
+        measured=f"{plus_minus(sparse)}, {share:.0%} of ACC-UCB's {plus_minus(acc)}{beside}; "
         f"{kept / max(touched, 1):.0%} of touched groups satisfied",
         verdict=HOLDS if share < 0.05 else FAILS,
         remark="Much of it falls in the first round, where all arms tie and the order of ties decides; later an exact "
@@ -98,11 +109,11 @@ def _low_group_regret(frame: pl.DataFrame) -> Claim:
 
 def _lower_super_arm_regret(frame: pl.DataFrame) -> Claim:
     claim, paper = "STCGP-UCB's super-arm regret is below ACC-UCB's", "below (figure)"
-    sparse, acc = _final(frame, "stcgp-ucb", "super_arm_regret"), _final(frame, "acc-ucb", "super_arm_regret")
+    sparse, acc = final(frame, "stcgp-ucb", "super_arm_regret"), final(frame, "acc-ucb", "super_arm_regret")
     if sparse is None or acc is None:
         return _absent(claim, paper, "stcgp-ucb and acc-ucb")
     positive = [
-        _final(frame.with_columns(pl.col("super_arm_regret").clip(0.0)), policy, "super_arm_regret")
+        final(frame.with_columns(pl.col("super_arm_regret").clip(0.0)), policy, "super_arm_regret")
         for policy in ("stcgp-ucb", "acc-ucb")
     ]
     assert positive[0] is not None
@@ -111,8 +122,8 @@ def _lower_super_arm_regret(frame: pl.DataFrame) -> Claim:
     return Claim(
         claim=claim,
         paper=paper,
-        measured=f"signed {_plus_minus(sparse)} against {_plus_minus(acc)}; positive part {_plus_minus(positive[0])} "
-        f"against {_plus_minus(positive[1])}",
+        measured=f"signed {plus_minus(sparse)} against {plus_minus(acc)}; positive part {plus_minus(positive[0])} "
+        f"against {plus_minus(positive[1])}",
         verdict=HOLDS if below and below_positive else REMARK if below or below_positive else FAILS,
         remark=f"Signed regret: {HOLDS if below else FAILS}; ACC-UCB ignores promises and may earn more than the "
         f"constrained optimum. Positive part: {HOLDS if below_positive else FAILS}.",
@@ -125,7 +136,7 @@ def _lower_super_arm_regret(frame: pl.DataFrame) -> Claim:
 def _reaches_080(frame: pl.DataFrame) -> Claim:
     claim = "Cumulative reward over the benchmark's reaches 0.80 earlier with TCGP-UCB than with ACC-UCB"
     paper = "t = 26 (TCGP-UCB), t = 59 (ACC-UCB)"
-    first = {policy: _first_round(frame, policy, 0.80) for policy in ("stcgp-ucb", "tcgp-ucb", "acc-ucb")}
+    first = {policy: first_round(frame, policy, 0.80) for policy in ("stcgp-ucb", "tcgp-ucb", "acc-ucb")}
     if first["stcgp-ucb"] is None or first["acc-ucb"] is None:
         return _absent(claim, paper, "stcgp-ucb and acc-ucb")
     theirs = first["acc-ucb"]
@@ -142,7 +153,7 @@ def _reaches_080(frame: pl.DataFrame) -> Claim:
 def _final_reward(frame: pl.DataFrame) -> Claim:
     claim = "Final cumulative reward over the benchmark's: TCGP-UCB above ACC-UCB"
     paper = "0.988 ± 0.031 and 0.970 ± 0.027"
-    ratios = {policy: _final_ratio(frame, policy) for policy in ("stcgp-ucb", "tcgp-ucb", "acc-ucb")}
+    ratios = {policy: final_ratio(frame, policy) for policy in ("stcgp-ucb", "tcgp-ucb", "acc-ucb")}
     if ratios["stcgp-ucb"] is None or ratios["acc-ucb"] is None:
         return _absent(claim, paper, "stcgp-ucb and acc-ucb")
     means = {name: None if values is None else float(values.mean()) for name, values in ratios.items()}
@@ -155,7 +166,7 @@ def _final_reward(frame: pl.DataFrame) -> Claim:
     return Claim(
         claim=claim,
         paper=paper,
-        measured=", ".join(f"{name} {_plus_minus(v, 3)}" for name, v in ratios.items() if v is not None),
+        measured=", ".join(f"{name} {plus_minus(v, 3)}" for name, v in ratios.items() if v is not None),
         verdict=verdict,
         remark=remark,
     )
@@ -164,7 +175,7 @@ def _final_reward(frame: pl.DataFrame) -> Claim:
 def _satisfied(frame: pl.DataFrame) -> Claim:
     claim = "Share of touched groups satisfied: TCGP-UCB above 0.95 within 50 rounds, ACC-UCB about 0.5"
     paper = "above 0.95 from round 50; about 0.5"
-    late = {policy: _late_share(frame, policy) for policy in ("stcgp-ucb", "tcgp-ucb", "acc-ucb")}
+    late = {policy: late_share(frame, policy) for policy in ("stcgp-ucb", "tcgp-ucb", "acc-ucb")}
     rounds = int(frame["t"].n_unique())
     if rounds <= 50:
         reason = f"Needs more than 50 rounds; this run has {rounds}."
@@ -212,18 +223,18 @@ def _group_regret_falls(frame: pl.DataFrame) -> Claim:
 
 
 def _monotone(frame: pl.DataFrame, column: str, claim: str, *, rising: bool) -> Claim:
-    names = sorted((n for n in frame["policy"].unique() if "zeta=" in n), key=lambda n: float(n.split("zeta=")[1]))
-    finals = [values for name in names if (values := _final(frame, name, column)) is not None]
+    zetas = by_zeta(frame)
+    finals = [values for name in zetas.values() if (values := final(frame, name, column)) is not None]
     if len(finals) < 2:
         return _absent(claim, "monotone (figure)", "several values of zeta")
     # All values of zeta meet the same runs, so their differences are paired.
     steps = (1 if rising else -1) * np.diff(np.array(finals), axis=0)
     means, errors = steps.mean(axis=1), _standard_errors(steps)
     clear, against = means > 2.0 * errors, means < -2.0 * errors
-    measured = ", ".join(f"{n.split('zeta=')[1]}: {_plus_minus(v)}" for n, v in zip(names, finals, strict=True))
+    names = [f"{zeta:g}" for zeta in zetas]
+    measured = ", ".join(f"{zeta}: {plus_minus(v)}" for zeta, v in zip(names, finals, strict=True))
     unclear = ", ".join(
-        f"{names[i].split('zeta=')[1]} to {names[i + 1].split('zeta=')[1]} by {means[i]:.1f} ± {errors[i]:.1f}"
-        for i in np.flatnonzero(~clear)
+        f"{names[i]} to {names[i + 1]} by {means[i]:.1f} ± {errors[i]:.1f}" for i in np.flatnonzero(~clear)
     )
     return Claim(
         claim=claim,
@@ -239,63 +250,6 @@ def _monotone(frame: pl.DataFrame, column: str, claim: str, *, rising: bool) -> 
 def _standard_errors(steps: np.ndarray) -> np.ndarray:
     runs = steps.shape[1]
     return np.asarray(steps.std(axis=1, ddof=1) / np.sqrt(runs)) if runs > 1 else np.full(len(steps), np.inf)
-
-
-# Measures -----------------------------------------------------------------------------------------------------
-
-
-def _of(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
-    return frame.filter(pl.col("policy") == policy).sort("run", "t")
-
-
-def _mean_curve(frame: pl.DataFrame, policy: str, column: str) -> np.ndarray | None:
-    mine = _of(frame, policy)
-    if not len(mine):
-        return None
-    sums = mine.with_columns(pl.col(column).cum_sum().over("run")).group_by("t").agg(pl.col(column).mean()).sort("t")
-    return sums[column].to_numpy()
-
-
-def _final(frame: pl.DataFrame, policy: str, column: str) -> np.ndarray | None:
-    mine = _of(frame, policy)
-    return None if not len(mine) else mine.group_by("run").agg(pl.col(column).sum()).sort("run")[column].to_numpy()
-
-
-def _sums(frame: pl.DataFrame, policy: str, column: str) -> int:
-    return int(_of(frame, policy)[column].sum())
-
-
-def _ratios(frame: pl.DataFrame, policy: str) -> pl.DataFrame | None:
-    """Per run and round: cumulative reward over the benchmark's."""
-    mine = _of(frame, policy)
-    if not len(mine):
-        return None
-    sums = mine.with_columns(pl.col("reward", "optimal_reward").cum_sum().over("run"))
-    return sums.select("run", "t", ratio=pl.col("reward") / pl.col("optimal_reward"))
-
-
-def _first_round(frame: pl.DataFrame, policy: str, level: float) -> float | None:
-    ratios = _ratios(frame, policy)
-    if ratios is None:
-        return None
-    curve = ratios.group_by("t").agg(pl.col("ratio").mean()).sort("t").filter(pl.col("ratio") >= level)
-    return float(curve["t"][0]) if len(curve) else float("inf")
-
-
-def _final_ratio(frame: pl.DataFrame, policy: str) -> np.ndarray | None:
-    ratios = _ratios(frame, policy)
-    return None if ratios is None else ratios.filter(pl.col("t") == pl.col("t").max())["ratio"].to_numpy()
-
-
-def _late_share(frame: pl.DataFrame, policy: str, after: int = 50) -> float | None:
-    """Mean over runs and rounds of the share of touched groups satisfied."""
-    mine = _of(frame, policy).filter((pl.col("t") > after) & (pl.col("groups_touched") > 0))
-    return None if not len(mine) else float(np.mean((mine["groups_satisfied"] / mine["groups_touched"]).to_numpy()))
-
-
-def _plus_minus(values: np.ndarray, digits: int = 1) -> str:
-    spread = f" ± {values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
-    return f"{values.mean():.{digits}f}{spread}"
 
 
 def _round_or_never(t: float) -> str:
