@@ -20,7 +20,7 @@ from superarm.datasets.download import RELEASES
 from superarm.datasets.report import report_fetch
 from superarm.errors import SuperarmError
 from superarm.experiments import runner
-from superarm.experiments.studies import POLICIES, STUDIES, study
+from superarm.experiments.studies import POLICIES, STUDIES, settings_by_policy, study, with_sweep
 from superarm.report.folder import report as write_report
 from superarm.report.folder import table
 
@@ -69,13 +69,18 @@ def main(
 
 @app.command("list")
 def list_() -> None:
-    """Studies and policies by name."""
-    for title, names in (("study", STUDIES), ("policy", POLICIES)):
-        listing = Table(title, "what it is", box=None, pad_edge=False, header_style="bold")
-        for name, words in names.items():
-            listing.add_row(name, words)
-        console.print(listing)
-        console.print()
+    """Studies, and policies with the settings that they take, by name."""
+    studies = Table("study", "what it is", box=None, pad_edge=False, header_style="bold")
+    for name, words in STUDIES.items():
+        studies.add_row(name, words)
+    policies = Table("policy", "what it is", "settings, with defaults", box=None, pad_edge=False, header_style="bold")
+    settings = settings_by_policy()
+    for name, words in POLICIES.items():
+        policies.add_row(name, words, settings[name])
+    console.print(studies, Text(), policies, Text(), sep="\n")
+    console.print(
+        "a policy with settings:  superarm run federated --policies 'tcgp-ucb, tcgp-ucb zeta=0.25'", soft_wrap=True
+    )
 
 
 @app.command()
@@ -84,7 +89,16 @@ def run(
     runs: Annotated[int | None, typer.Option(min=1, help="Independent runs; by default the paper's number.")] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="Rounds T; by default the paper's number.")] = None,
     seed: Seed = 0,
-    policies: Annotated[str | None, typer.Option(help="Some of the study's policies, with commas between.")] = None,
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            help="Some of the study's policies, with commas between, each with settings if you like: "
+            "'tcgp-ucb, tcgp-ucb zeta=0.25'. 'superarm list' names them."
+        ),
+    ] = None,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="Add a grid of settings, to see what can be had for which price.")
+    ] = False,
     jobs: Jobs = CORES,
     out: Annotated[Path | None, typer.Option(help="Folder of the results; by default results/STUDY.")] = None,
     data: Annotated[str | None, typer.Option(help="For movies: a MovieLens folder, or 'synthetic'.")] = None,
@@ -93,6 +107,7 @@ def run(
     with _plain_errors():
         chosen = None if policies is None else tuple(part.strip() for part in policies.split(",") if part.strip())
         experiment = study(name, data=data, console=console).with_changes(rounds=rounds, runs=runs, policies=chosen)
+        experiment = with_sweep(experiment) if sweep else experiment
         folder = out or Path("results") / name
         found = runner.run(experiment, folder=folder, seed=seed, jobs=jobs)
         console.print(table(found.frame))

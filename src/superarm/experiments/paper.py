@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,19 +13,20 @@ from superarm.environments.federated import Federated
 from superarm.environments.gp_sample import GPSample
 from superarm.environments.movies import Movies
 from superarm.experiments.experiment import BENCHMARK, Experiment, Setting
+from superarm.experiments.naming import Maker, named
 from superarm.policies.acc_ucb import ACCUCB
 from superarm.policies.cc_mab import CCMAB
 from superarm.policies.cgp_ucb import CGPUCB
 from superarm.policies.clairvoyant import Clairvoyant
 from superarm.policies.cucb import CUCB
 from superarm.policies.oclok_ucb import OCLOKUCB
-from superarm.policies.policy import Policy
 from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.policies.uniform import Uniform
 from superarm.posteriors.exact import ExactPosterior
 from superarm.posteriors.inducing import GreedyVariance, RandomSubset
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.kernels import Matern52, SquaredExponential
+from superarm.posteriors.posterior import Posterior
 from superarm.posteriors.sparse import SparsePosterior
 
 DELTA = 0.05
@@ -40,25 +41,35 @@ AS_GOOD_AS_EXACT = 1e-10
 FEDERATED_KERNEL = SquaredExponential(lengthscale=1.0, variance=1.0)
 MOVIES_KERNEL = Matern52(lengthscale=1.0, variance=1.0)
 
-Maker = Callable[[Setting], Policy]
+
+def learners(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
+    """What learns through a posterior and cares for promises, by name, for any study.
+
+    Parameters of a maker after the first are settings that can be named: "tcgp-ucb zeta=0.25".
+    """
+    return {
+        "tcgp-ucb": lambda s, zeta=ZETA, delta=DELTA: TCGPUCB(prior(s), zeta=zeta, delta=delta, seed=s.seed),
+    }
 
 
 def _systems(kernel: Kernel, inducing: int) -> dict[str, Maker]:
-    """The systems of the paper's comparison, on contexts of one dimension."""
-
-    def sparse(setting: Setting) -> SparsePosterior:
-        return SparsePosterior(kernel, NOISE_STD, inducing=RandomSubset(inducing, seed=setting.seed))
-
+    """The systems of the paper's comparison and more, on contexts of one dimension."""
     exact = ExactPosterior(kernel, NOISE_STD)
+
+    def sparse(setting: Setting, points: int) -> SparsePosterior:
+        return SparsePosterior(kernel, NOISE_STD, inducing=RandomSubset(points, seed=setting.seed))
+
     return {
-        "tcgp-ucb": lambda setting: TCGPUCB(exact, zeta=ZETA, delta=DELTA, seed=setting.seed),
-        "stcgp-ucb": lambda setting: TCGPUCB(sparse(setting), zeta=ZETA, delta=DELTA, seed=setting.seed),
-        "oclok-ucb": lambda setting: OCLOKUCB(exact, delta=DELTA, seed=setting.seed),
-        "acc-ucb": lambda setting: ACCUCB(horizon=setting.rounds, v1=V1, v2=V2, rho=RHO, seed=setting.seed),
-        "cc-mab": lambda setting: CCMAB(horizon=setting.rounds, seed=setting.seed),
-        "cucb": lambda setting: CUCB(seed=setting.seed),
-        "uniform": lambda setting: Uniform(seed=setting.seed),
-        BENCHMARK: lambda setting: Clairvoyant(setting.environment),
+        **learners(lambda s: exact),
+        "stcgp-ucb": lambda s, zeta=ZETA, delta=DELTA, inducing=inducing: TCGPUCB(
+            sparse(s, inducing), zeta=zeta, delta=delta, seed=s.seed
+        ),
+        "oclok-ucb": lambda s, delta=DELTA: OCLOKUCB(exact, delta=delta, seed=s.seed),
+        "acc-ucb": lambda s, v1=V1, v2=V2, rho=RHO: ACCUCB(horizon=s.rounds, v1=v1, v2=v2, rho=rho, seed=s.seed),
+        "cc-mab": lambda s: CCMAB(horizon=s.rounds, seed=s.seed),
+        "cucb": lambda s: CUCB(seed=s.seed),
+        "uniform": lambda s: Uniform(seed=s.seed),
+        BENCHMARK: lambda s: Clairvoyant(s.environment),
     }
 
 
@@ -67,7 +78,7 @@ def federated() -> Experiment:
     environment = Federated()
     kernel = FEDERATED_KERNEL
     one_arm: dict[str, Maker] = {
-        "cgp-ucb": lambda setting: CGPUCB(ExactPosterior(kernel, NOISE_STD), delta=DELTA, seed=setting.seed)
+        "cgp-ucb": lambda s, delta=DELTA: CGPUCB(ExactPosterior(kernel, NOISE_STD), delta=delta, seed=s.seed)
     }
     return Experiment(
         name="federated",
@@ -126,19 +137,15 @@ def tradeoff() -> Experiment:
         return GPSample(seed=seed)
 
     prior = SparsePosterior(one.kernel, one.noise_std, inducing=GreedyVariance(AS_GOOD_AS_EXACT))
-
-    def with_zeta(zeta: float) -> Maker:
-        return lambda setting: TCGPUCB(prior, zeta=zeta, delta=DELTA, seed=setting.seed)
-
-    policies: Mapping[str, Maker] = {
-        **{f"tcgp-ucb zeta={zeta:g}": with_zeta(zeta) for zeta in ZETAS},
-        BENCHMARK: lambda setting: Clairvoyant(setting.environment),
-    }
+    systems = {**learners(lambda s: prior), BENCHMARK: lambda s: Clairvoyant(s.environment)}
+    zetas = [f"tcgp-ucb zeta={zeta:g}" for zeta in ZETAS]
+    others = [name for name in systems if name != "tcgp-ucb"]
     return Experiment(
         name="tradeoff",
         title="The trade-off parameter zeta: whole groups under a floor on their variance (appendix)",
         environment=environment,
-        policies=policies,
+        policies=dict(named(name, systems) for name in (*zetas, *others)),
+        systems=systems,
         rounds=100,
         runs=8,
         zeta=ZETA,

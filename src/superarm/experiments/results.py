@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from superarm.errors import ForeignResults, UnreadableFile
-from superarm.experiments.experiment import Experiment
+from superarm.experiments.experiment import Experiment, run_entropy, seed_of
 from superarm.storage import TEMPORARY, replace_file
 
 COLUMNS = (
@@ -83,7 +83,16 @@ def configuration(experiment: Experiment, seed: int) -> dict[str, Any]:
         "zeta": experiment.zeta,
         "settings": json.loads(json.dumps(experiment.settings)),
         "data": experiment.data,
+        "environments": _environments(experiment, seed),
     }
+
+
+def _environments(experiment: Experiment, seed: int) -> list[str] | None:
+    """What each run is played on, where runs differ in that."""
+    if experiment.describe is None:
+        return None
+    seeds = (seed_of(run_entropy(seed, run), "environment") for run in range(experiment.runs))
+    return [experiment.describe(experiment.environment(each)) for each in seeds]
 
 
 def claim_folder(folder: Path, experiment: Experiment, seed: int) -> None:

@@ -13,6 +13,7 @@ from superarm.datasets.synthetic import synthetic
 from superarm.errors import InvalidArgument, MissingData
 from superarm.experiments import paper
 from superarm.experiments.experiment import Experiment
+from superarm.experiments.naming import Value, settings_of, stated, varied
 
 STUDIES = {
     "federated": "requests to clients under limits on leakage (section 5.1 of the paper)",
@@ -31,6 +32,24 @@ POLICIES = {
     "clairvoyant": "the benchmark: plays on the truth",
 }
 PAPERS_RELEASE = "ml-25m"
+
+# What a sweep varies, one setting at a time, to show what can be had for which price.
+SWEEP: dict[str, dict[str, tuple[Value, ...]]] = {
+    "tcgp-ucb": {"zeta": paper.ZETAS, "beta_scale": (0.01, 0.0625, 0.25)},
+    "cautious": {"confidence": (0.8, 0.9, 0.95, 0.999)},
+}
+
+
+def settings_by_policy() -> dict[str, str]:
+    """The settings of every policy with their defaults, as a command would name them."""
+    makers = paper.federated().systems  # where all of them play
+    return {name: stated("", settings_of(make)).strip() for name, make in makers.items()}
+
+
+def with_sweep(experiment: Experiment) -> Experiment:
+    """The experiment with the settings of the sweep that its policies take, beside what it plays already."""
+    more = varied(experiment.systems, SWEEP)
+    return experiment.with_changes(policies=(*experiment.policies, *more))
 
 
 def study(name: str, *, data: str | None = None, console: Console | None = None) -> Experiment:
