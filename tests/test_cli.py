@@ -93,7 +93,7 @@ def test_movies_on_a_look_alike_says_so_everywhere(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["run", "nonsense"], "study: expected one of federated, movies, tradeoff, got 'nonsense'"),
+        (["run", "nonsense"], "study: expected one of federated, movies, tradeoff, problems, got 'nonsense'"),
         (["run", "federated", "--policies", "tcgp"], "policies: expected some of"),
         (["run", "tradeoff", "--data", "x"], "data: expected nothing: tradeoff uses no data"),
         (["run", "movies", "--data", "/nowhere/at/all"], "/nowhere/at/all"),

@@ -8,6 +8,7 @@ from superarm.datasets.synthetic import synthetic
 from superarm.environments.federated import Federated
 from superarm.environments.gp_sample import GPSample
 from superarm.experiments import paper, runner
+from superarm.experiments import problems as random_problems
 
 FEDERATED = Federated(clients=5, requests=20, most_requests=3)
 
@@ -24,6 +25,10 @@ def tradeoff(rounds=6, runs=2):
 
 def movies(rounds=5, runs=2):
     return replace(paper.movies(synthetic(seed=1), "a synthetic look-alike"), rounds=rounds, runs=runs)
+
+
+def problems(rounds=5, runs=3):
+    return replace(random_problems.problems(), rounds=rounds, runs=runs)
 
 
 STUDIES = {"federated": federated, "tradeoff": tradeoff, "movies": movies}

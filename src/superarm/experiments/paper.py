@@ -41,6 +41,8 @@ AS_GOOD_AS_EXACT = 1e-10
 FEDERATED_KERNEL = SquaredExponential(lengthscale=1.0, variance=1.0)
 MOVIES_KERNEL = Matern52(lengthscale=1.0, variance=1.0)
 
+BENCHMARKS: dict[str, Maker] = {BENCHMARK: lambda s: Clairvoyant(s.environment)}
+
 
 def learners(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
     """What learns through a posterior and cares for promises, by name, for any study.
@@ -69,7 +71,7 @@ def _systems(kernel: Kernel, inducing: int) -> dict[str, Maker]:
         "cc-mab": lambda s: CCMAB(horizon=s.rounds, seed=s.seed),
         "cucb": lambda s: CUCB(seed=s.seed),
         "uniform": lambda s: Uniform(seed=s.seed),
-        BENCHMARK: lambda s: Clairvoyant(s.environment),
+        **BENCHMARKS,
     }
 
 
@@ -137,7 +139,7 @@ def tradeoff() -> Experiment:
         return GPSample(seed=seed)
 
     prior = SparsePosterior(one.kernel, one.noise_std, inducing=GreedyVariance(AS_GOOD_AS_EXACT))
-    systems = {**learners(lambda s: prior), BENCHMARK: lambda s: Clairvoyant(s.environment)}
+    systems = {**learners(lambda s: prior), **BENCHMARKS}
     zetas = [f"tcgp-ucb zeta={zeta:g}" for zeta in ZETAS]
     others = [name for name in systems if name != "tcgp-ucb"]
     return Experiment(

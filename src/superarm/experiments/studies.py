@@ -14,11 +14,13 @@ from superarm.errors import InvalidArgument, MissingData
 from superarm.experiments import paper
 from superarm.experiments.experiment import Experiment
 from superarm.experiments.naming import Value, settings_of, stated, varied
+from superarm.experiments.problems import problems
 
 STUDIES = {
     "federated": "requests to clients under limits on leakage (section 5.1 of the paper)",
     "movies": "movie-user pairs under floors for locations (section 5.2); needs MovieLens data",
     "tradeoff": "whole groups under a floor on their variance, five values of zeta (appendix)",
+    "problems": "50 random problems with every group reward in both senses, one for each run",
 }
 POLICIES = {
     "tcgp-ucb": "the paper's algorithm with the exact posterior",
@@ -59,7 +61,7 @@ def study(name: str, *, data: str | None = None, console: Console | None = None)
     if name != "movies":
         if data is not None:
             raise InvalidArgument("data", f"nothing: {name} uses no data", repr(data))
-        return paper.federated() if name == "federated" else paper.tradeoff()
+        return {"federated": paper.federated, "tradeoff": paper.tradeoff, "problems": problems}[name]()
     ratings, label = _movielens(data, console)
     return paper.movies(ratings, label)
 

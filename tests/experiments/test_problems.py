@@ -1,0 +1,46 @@
+"""The study of random problems."""
+
+import json
+
+import pytest
+from polars.testing import assert_frame_equal
+
+from superarm.environments import RandomProblem
+from superarm.errors import ForeignResults
+from superarm.experiments import runner
+from superarm.experiments.experiment import Setting, run_entropy, seed_of
+from superarm.experiments.problems import problems
+from tests.experiments import small
+
+
+def problem_of(seed, run):
+    return RandomProblem(seed_of(run_entropy(seed, run), "environment"))
+
+
+def test_every_run_is_a_problem_of_its_own_and_the_manifest_says_which(tmp_path):
+    found = runner.run(small.problems(), folder=tmp_path / "out", seed=4)
+    described = json.loads((tmp_path / "out" / "manifest.json").read_text())["environments"]
+    assert described == [problem_of(4, run).description for run in range(3)]
+    assert len(set(described)) == 3
+    again = runner.run(small.problems(), folder=tmp_path / "again", seed=4, jobs=2)
+    times = ["select_seconds", "update_seconds"]
+    assert_frame_equal(found.frame.drop(times), again.frame.drop(times), check_exact=True)
+    with pytest.raises(ForeignResults, match="seed, environments differ"):
+        runner.run(small.problems(), folder=tmp_path / "out", seed=5)
+
+
+def test_the_learner_is_told_kernel_and_noise():
+    problem = problem_of(0, 0)
+    policy = problems().policies["tcgp-ucb"](Setting(rounds=100, seed=1, environment=problem))
+    assert policy.posterior.noise_std == (problem.noise_std, problem.noise_std)
+    x = problem.contexts[:5]
+    assert policy.posterior.covariance(x)[1] == pytest.approx(problem.kernel(x, x))
+
+
+def test_no_run_meets_a_problem_used_for_tuning():
+    """The first hundred seeds are for trying things out; runs draw theirs from 63 bits."""
+    assert all(seed_of(run_entropy(seed, run), "environment") > 10**6 for seed in range(20) for run in range(50))
+    study = problems()
+    assert (study.rounds, study.runs) == (100, 50)
+    assert next(iter(study.policies)) == "tcgp-ucb"
+    assert list(study.policies)[-1] == "clairvoyant"
