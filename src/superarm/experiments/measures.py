@@ -80,6 +80,20 @@ def late_share(frame: pl.DataFrame, policy: str, after: int = 50) -> float | Non
     return None if not len(mine) else float(np.mean((mine["groups_satisfied"] / mine["groups_touched"]).to_numpy()))
 
 
+def satisfied_after(frame: pl.DataFrame, policy: str, after: int) -> pl.DataFrame:
+    """Per run: how many groups were ``touched`` after a round, and how many of them ``kept`` their promise."""
+    late = pl.col("t") > after
+    return (
+        of(frame, policy)
+        .group_by("run")
+        .agg(
+            touched=pl.col("groups_touched").filter(late).sum(),
+            kept=pl.col("groups_satisfied").filter(late).sum(),
+        )
+        .sort("run")
+    )
+
+
 def plus_minus(values: np.ndarray, digits: int = 1) -> str:
     """Mean and sample standard deviation over the runs."""
     spread = f" ± {values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
