@@ -23,6 +23,25 @@ def test_list_names_every_study_and_policy():
     said = superarm("list").output
     for name in ("federated", "movies", "tradeoff", "tcgp-ucb", "acc-ucb", "cc-mab", "cucb", "clairvoyant"):
         assert name in said
+    line = next(line for line in said.splitlines() if line.startswith("stcgp-ucb"))
+    assert line.endswith("zeta=0.5 delta=0.05 inducing=10")
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ([], ["tcgp-ucb zeta=0.25", "tcgp-ucb zeta=0.25 delta=0.2", "uniform", "clairvoyant"]),
+        (["--sweep"], ["tcgp-ucb zeta=0.25", "tcgp-ucb zeta=0.001", "tcgp-ucb zeta=0.2505", "tcgp-ucb zeta=0.999"]),
+    ],
+)
+def test_settings_by_name(more, expected, tmp_path):
+    words = ["run", "federated", "--rounds", 2, "--runs", 1, "--jobs", 1, "--out", tmp_path / "out", *more]
+    said = superarm(*words, "--policies", "uniform, tcgp-ucb zeta=.25, tcgp-ucb  delta=0.2 zeta=0.25")
+    assert said.exit_code == 0, said.output
+    played = json.loads((tmp_path / "out" / "manifest.json").read_text())["policies"]
+    assert set(expected) <= set(played)
+    assert more or played == expected
+    assert all(name in said.output for name in expected)
 
 
 def test_run_then_report(tmp_path):
@@ -101,6 +120,12 @@ def test_movies_on_a_look_alike_says_so_everywhere(tmp_path):
         (["data", "movielens", "--release", "ml-9"], "release: expected one of"),
         (["run", "[/bold]"], "got '[/bold]'"),
         (["run", "federated", "--policies", ","], "policies: expected some of"),
+        (
+            ["run", "federated", "--policies", "tcgp-ucb gamma=1"],
+            "policies: expected tcgp-ucb with its settings zeta=0.5",
+        ),
+        (["run", "tradeoff", "--policies", "tcgp-ucb zeta=no"], "policies: expected a number for zeta, as in zeta=0.5"),
+        (["run", "problems", "--policies", "tcgp-ucb zeta=2"], "zeta: expected a number from 0 to 1, got 2.0"),
     ],
 )
 def test_mistakes_are_one_line(words, said, tmp_path, monkeypatch):

@@ -20,6 +20,8 @@ VERDICTS = {
     "holds": ("✓", "holds"),
     "holds with a remark": ("≈", "remark"),
     "does not hold": ("✗", "fails"),
+    "met": ("✓", "holds"),
+    "not met": ("✗", "fails"),
     "not measured": ("–", "unmeasured"),
 }
 
@@ -150,7 +152,7 @@ def summary_table(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
         "that breaks promises can earn more than the benchmark, which keeps them: read reward and super-arm regret "
         "together with the group regret. The solver speaks of the index that the policy gave it, not of the truth.</p>"
     )
-    return caption + _scrolling("Summary by policy", f'<table class="summary"><thead><tr>{head}</tr></thead>', body)
+    return caption + scrolling("Summary by policy", f'<table class="summary"><thead><tr>{head}</tr></thead>', body)
 
 
 def figure(drawn: Figure) -> str:
@@ -171,8 +173,8 @@ def figure(drawn: Figure) -> str:
     )
 
 
-def claims_table(claims: Sequence[Claim]) -> str:
-    """The claims with their verdicts, in icons and words."""
+def claims_table(claims: Sequence[Claim], *, name: str = "Claims of the paper", against: str = "Paper") -> str:
+    """The claims with their verdicts, in icons and words; ``against`` is what the measured figure stands beside."""
     if not claims:
         return "<p>No claim of the paper is about these results.</p>"
     counted = Counter(claim.verdict for claim in claims)
@@ -181,7 +183,8 @@ def claims_table(claims: Sequence[Claim]) -> str:
         for verdict in (*VERDICTS, *sorted(counted.keys() - VERDICTS))
         if counted[verdict]
     )
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("Claim", "Paper", "Measured here", "Verdict", "Remark"))
+    heads = ("Claim", against, "Measured here", "Verdict", "Remark")
+    head = "".join(f'<th scope="col">{each}</th>' for each in heads)
     body = []
     for claim in claims:
         icon, kind = VERDICTS.get(claim.verdict, ("?", "unmeasured"))
@@ -191,7 +194,7 @@ def claims_table(claims: Sequence[Claim]) -> str:
             f"<td>{text(claim.remark)}</td></tr>"
         )
     table = f'<table class="claims"><thead><tr>{head}</tr></thead>'
-    return f"<p>{text(tally.capitalize())}.</p>" + _scrolling("Claims of the paper", table, body)
+    return f"<p>{text(tally.capitalize())}.</p>" + scrolling(name, table, body)
 
 
 def settings(manifest: Mapping[str, Any]) -> str:
@@ -201,7 +204,7 @@ def settings(manifest: Mapping[str, Any]) -> str:
     for name, values in (("Constants", manifest.get("settings") or {}), ("Versions", versions)):
         body = [f'<tr><th scope="row">{text(key)}</th><td>{text(value)}</td></tr>' for key, value in _flat(values)]
         table = '<table class="settings"><thead><tr><th scope="col">Name</th><th scope="col">Value</th></tr></thead>'
-        parts.append(f"<h3>{name}</h3>\n" + _scrolling(name, table, body))
+        parts.append(f"<h3>{name}</h3>\n" + scrolling(name, table, body))
     return "\n".join(parts)
 
 
@@ -212,7 +215,7 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
-def _scrolling(name: str, head: str, body: Sequence[str]) -> str:
+def scrolling(name: str, head: str, body: Sequence[str]) -> str:
     """A table that scrolls sideways on a narrow screen, by keyboard too."""
     rows = "\n".join(body)
     place = f'<div class="scroll" role="region" tabindex="0" aria-label="{name}">'

@@ -20,7 +20,7 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-from superarm.report import markup, theme
+from superarm.report import markup, problems, targets, theme
 from superarm.report.charts import Figure, figures
 from superarm.report.curves import checked
 from superarm.report.markup import Claim
@@ -38,6 +38,8 @@ _EXPLANATIONS = {
     "well as possible while every location that is served gets at least what it was promised.",
     "tradeoff": "The parameter ζ of TCGP-UCB moves exploration between super arms and groups; here the same rounds are "
     "played with several values of it, to see what each costs in super-arm and in group regret.",
+    "problems": "Every run is another problem from one random generator, with its own kernel, promise, size and noise; "
+    "the policies know kernel and noise, and nobody has tuned anything on these problems.",
 }
 
 
@@ -139,10 +141,12 @@ style-src 'unsafe-inline'; img-src data:">
 <noscript><p class="note">The charts on this page are drawn by JavaScript, which is switched off. The same charts are \
 in the folder <code>figures</code> beside this page.</p></noscript>
 {"".join(markup.figure(figure) for figure in drawn)}</section>
+{problems.section(frame, manifest)}
 <section aria-labelledby="claims">
 <h2 id="claims">Claims of the paper</h2>
 {markup.claims_table(claims)}
 </section>
+{targets.section(frame, manifest)}
 <section aria-labelledby="settings">
 <h2 id="settings">Settings</h2>
 {markup.settings(manifest)}

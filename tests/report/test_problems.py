@@ -1,0 +1,101 @@
+# ruff: noqa: RUF001  # the true signs of the page
+"""The table of problems, and the targets beside the claims."""
+
+import html
+import re
+
+import polars as pl
+import pytest
+
+from superarm.report import page as pages
+from superarm.report import problems, targets
+from tests.report.samples import manifest, results
+
+DESCRIBED = ["sum<= D1 se l0.30 G7 K9 n0.10", "min>= D2 m52 l0.50 G9 K5 n0.20 =K", "ds>= D4 se l0.60 G8 K9 n0.04"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Three problems; cautious breaks one of 20 late groups in the second and nothing else, and predicts 0.05 a round.
+
+    tcgp-ucb is random and predicts nothing.
+    """
+    frame = results(["tcgp-ucb", "cautious", "clairvoyant"], experiment="problems", runs=3, rounds=30)
+    cautious = pl.col("policy") == "cautious"
+    breaks = (pl.col("run") == 1) & (pl.col("t") == 30)
+    return frame.with_columns(
+        groups_touched=pl.when(cautious).then(1).otherwise(pl.col("groups_touched")),
+        groups_satisfied=pl.when(cautious).then(pl.when(breaks).then(0).otherwise(1)).otherwise("groups_satisfied"),
+        predicted_broken=pl.when(cautious).then(0.05),
+    )
+
+
+@pytest.fixture(scope="module")
+def told(frame):
+    return manifest(frame) | {"environments": DESCRIBED}
+
+
+def test_outcomes(frame):
+    mine = problems.outcomes(frame, "cautious")
+    assert [outcome.satisfied for outcome in mine.values()] == [1.0, 19 / 20, 1.0]
+    assert [outcome.failed for outcome in mine.values()] == [False, True, False]
+    assert [outcome.broken for outcome in mine.values()] == [0, 1, 0]
+    assert mine[0].predicted == pytest.approx(30 * 0.05)
+    theirs = problems.outcomes(frame, "tcgp-ucb")
+    rows = frame.filter((pl.col("policy") == "tcgp-ucb") & (pl.col("run") == 2)).to_dicts()
+    late = [row for row in rows if row["t"] > 10]
+    assert theirs[2].predicted is None
+    assert theirs[2].reward == pytest.approx(sum(r["reward"] for r in rows) / sum(r["optimal_reward"] for r in rows))
+    assert theirs[2].group_regret == pytest.approx(sum(r["group_regret"] for r in rows))
+    kept, touched = (sum(r[name] for r in late) for name in ("groups_satisfied", "groups_touched"))
+    assert theirs[2].satisfied == pytest.approx(kept / touched)
+    assert theirs[2].broken == sum(r["groups_touched"] - r["groups_satisfied"] for r in rows)
+
+
+def test_nothing_touched_is_nothing_failed(frame):
+    idle = frame.with_columns(groups_touched=pl.lit(0), groups_satisfied=pl.lit(0), optimal_reward=pl.lit(0.0))
+    mine = problems.outcomes(idle, "cautious")[1]
+    assert (mine.satisfied, mine.reward, mine.failed) == (None, None, False)
+
+
+def test_section(frame, told):
+    said = problems.section(frame, told)
+    for description in DESCRIBED:
+        assert html.escape(description) in said
+    assert "cautious: below 0.99 in 1 of 3 problems" in said
+    listed = re.search(r"cautious: below 0.99.*?</details>", said, re.DOTALL)[0]
+    assert html.escape(DESCRIBED[1]) in listed
+    assert html.escape(DESCRIBED[0]) not in listed
+    assert "✗ 0.950" in said
+    assert "1 / 4.5" in said  # broken and predicted, all problems together
+    assert "2 of 3" in said
+    assert "clairvoyant" not in said
+    cells = re.findall(r"<td", said)
+    assert len(cells) == 2 * 5 + 3 * 2 * 4
+
+
+def test_only_studies_of_problems_have_one(frame, told):
+    assert problems.section(frame, manifest(frame)) == ""
+    page = pages.page(frame, told, [], ())
+    assert page.count('id="problems"') == 1
+    assert page.count('id="targets"') == 1
+    ids = re.findall(r' id="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+    without = pages.page(results(["tcgp-ucb"]), manifest(frame), [], ())
+    assert 'id="problems"' not in without
+    assert 'id="targets"' not in without
+
+
+def test_targets_are_shown_as_claims_are(frame, told):
+    said = targets.section(frame, told)
+    assert "Target</th>" in said
+    assert "Paper</th>" not in said
+    assert "in 2 of 3" in said
+    assert '<span class="icon" aria-hidden="true">✗</span>not met' in said
+    assert targets.section(frame, told | {"data": "a synthetic look-alike"}) == ""
+
+
+def test_a_run_that_is_missing_leaves_dashes(frame, told):
+    part = frame.filter((pl.col("run") < 2) | (pl.col("policy") != "cautious"))
+    row = problems.section(part, told).split(html.escape(DESCRIBED[2]) + "</th>")[1].split("</tr>")[0]
+    assert row.count("–</td>") == 4 + 1  # and tcgp-ucb, which predicts nothing
