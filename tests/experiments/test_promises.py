@@ -68,6 +68,7 @@ def test_movies_by_round_five(missed, expected):
     mine = lambda run, t: (0.0 if t <= missed else 1.0, 0.0, 10, 10, 0.0)  # noqa: E731
     frame = table("movies", {"cautious": mine, "tcgp-ucb": always(1.0, 1.0)}, 200, 20)
     assert verdicts(frame)[2] == expected
+    assert evaluate(frame)[2].measured == f"{1 - missed / 5:.3f} ± 0.000"
     assert verdicts(frame)[1] == ("met" if missed < 2 else "not met")  # 199 / 200 is the edge
     assert verdicts(frame.filter(pl.col("t") < 4))[2] == "not measured"
 
