@@ -32,6 +32,7 @@ from superarm.policies.clairvoyant import Clairvoyant
 from superarm.policies.cucb import CUCB
 from superarm.policies.oclok_ucb import OCLOKUCB
 from superarm.policies.policy import load
+from superarm.policies.tcgp_ts import TCGPTS
 from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.policies.uniform import Uniform
 from superarm.posteriors.exact import ExactPosterior
@@ -128,6 +129,7 @@ __all__ = [
     "CautiousTCGPUCB",
     "OCLOKUCB",
     "CGPUCB",
+    "TCGPTS",
     "ACCUCB",
     "CCMAB",
     "CUCB",

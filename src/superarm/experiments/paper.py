@@ -15,11 +15,13 @@ from superarm.environments.movies import Movies
 from superarm.experiments.experiment import BENCHMARK, Experiment, Setting
 from superarm.experiments.naming import Maker, named
 from superarm.policies.acc_ucb import ACCUCB
+from superarm.policies.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.cc_mab import CCMAB
 from superarm.policies.cgp_ucb import CGPUCB
 from superarm.policies.clairvoyant import Clairvoyant
 from superarm.policies.cucb import CUCB
 from superarm.policies.oclok_ucb import OCLOKUCB
+from superarm.policies.tcgp_ts import TCGPTS
 from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.policies.uniform import Uniform
 from superarm.posteriors.exact import ExactPosterior
@@ -50,7 +52,16 @@ def learners(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
     Parameters of a maker after the first are settings that can be named: "tcgp-ucb zeta=0.25".
     """
     return {
-        "tcgp-ucb": lambda s, zeta=ZETA, delta=DELTA: TCGPUCB(prior(s), zeta=zeta, delta=delta, seed=s.seed),
+        "tcgp-ucb": lambda s, zeta=ZETA, delta=DELTA, beta_scale=1.0: TCGPUCB(
+            prior(s), zeta=zeta, delta=delta, beta_scale=beta_scale, seed=s.seed
+        ),
+        "tcgp-ucb-batch": lambda s, zeta=ZETA, delta=DELTA, beta_scale=1.0: TCGPUCB(
+            prior(s), zeta=zeta, delta=delta, beta_scale=beta_scale, batch_aware=True, seed=s.seed
+        ),
+        "tcgp-ts": lambda s: TCGPTS(prior(s), seed=s.seed),
+        "cautious": lambda s, confidence=0.99, reward_width=2.0, must_teach=0.01: CautiousTCGPUCB(
+            prior(s), confidence=confidence, reward_width=reward_width, must_teach=must_teach, seed=s.seed
+        ),
     }
 
 

@@ -25,6 +25,8 @@ STUDIES = {
 POLICIES = {
     "tcgp-ucb": "the paper's algorithm with the exact posterior",
     "stcgp-ucb": "the same with the paper's sparse posterior",
+    "tcgp-ucb-batch": "the paper's algorithm, each width given the arms picked before in the same round",
+    "tcgp-ts": "Thompson sampling on the joint posterior, with the same oracles",
     "oclok-ucb": "combinatorial GP-UCB without groups (Nika et al. 2021)",
     "cgp-ucb": "contextual GP-UCB, one arm a round (Krause and Ong 2011); federated only",
     "acc-ucb": "adaptive discretisation (Nika et al. 2020)",

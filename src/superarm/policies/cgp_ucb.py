@@ -31,9 +31,15 @@ class CGPUCB:
     one_arm: OCLOKUCB
 
     def __init__(
-        self, posterior: Posterior, *, delta: float = 0.05, max_arms: int | None = None, seed: Seed = 0
+        self,
+        posterior: Posterior,
+        *,
+        delta: float = 0.05,
+        max_arms: int | None = None,
+        beta_scale: float = 1.0,
+        seed: Seed = 0,
     ) -> None:
-        self.one_arm = OCLOKUCB(posterior, delta=delta, max_arms=max_arms, seed=seed)
+        self.one_arm = OCLOKUCB(posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed)
 
     @property
     def posterior(self) -> Posterior:

@@ -10,7 +10,7 @@ import numpy as np
 from superarm.errors import InvalidArgument
 from superarm.groups import IntArray
 from superarm.indices import beta
-from superarm.policies.settings import fraction
+from superarm.policies.settings import fraction, positive
 from superarm.policies.ties import Seed, seed_number, tie_order
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
@@ -32,6 +32,8 @@ class Learner:
         M, if known beforehand
     seed
         of the order of ties
+    beta_scale
+        beta_t is multiplied by it
     largest_round
         most arms seen in an updated round: M where ``max_arms`` is None
     """
@@ -40,10 +42,19 @@ class Learner:
     delta: float
     max_arms: int | None
     seed: int
+    beta_scale: float = 1.0
     largest_round: int = 0
 
     @classmethod
-    def of(cls, posterior: Posterior, *, delta: float, max_arms: int | None, seed: Seed) -> Learner:
+    def of(
+        cls,
+        posterior: Posterior,
+        *,
+        delta: float = 0.05,
+        max_arms: int | None = None,
+        beta_scale: float = 1.0,
+        seed: Seed,
+    ) -> Learner:
         """Check the settings and draw a number from the seed."""
         if isinstance(posterior, type) or not isinstance(posterior, Posterior):
             raise InvalidArgument("posterior", "an object with predict and condition", repr(posterior))
@@ -54,13 +65,14 @@ class Learner:
             delta=fraction("delta", delta),
             max_arms=None if max_arms is None else int(max_arms),
             seed=seed_number(seed),
+            beta_scale=positive("beta_scale", beta_scale),
         )
 
     def beta(self, round: Round) -> float:
-        """beta_t for this round."""
+        """beta_t for this round, scaled."""
         if self.max_arms is not None and len(round) > self.max_arms:
             raise InvalidArgument("max_arms", f"at least the arms of every round ({len(round)})", self.max_arms)
-        return beta(round.t, self.max_arms or max(self.largest_round, len(round), 1), self.delta)
+        return self.beta_scale * beta(round.t, self.max_arms or max(self.largest_round, len(round), 1), self.delta)
 
     def belief(self, round: Round) -> Belief:
         """What is believed of every arm of the round."""

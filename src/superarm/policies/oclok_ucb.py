@@ -34,10 +34,21 @@ class OCLOKUCB:
         *,
         delta: float = 0.05,
         max_arms: int | None = None,
+        beta_scale: float = 1.0,
+        batch_aware: bool = False,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
     ) -> None:
-        self.without_groups = TCGPUCB(posterior, zeta=0.0, delta=delta, max_arms=max_arms, oracle=oracle, seed=seed)
+        self.without_groups = TCGPUCB(
+            posterior,
+            zeta=0.0,
+            delta=delta,
+            max_arms=max_arms,
+            beta_scale=beta_scale,
+            batch_aware=batch_aware,
+            oracle=oracle,
+            seed=seed,
+        )
 
     @property
     def posterior(self) -> Posterior:

@@ -27,6 +27,13 @@ def positive(argument: str, value: Any) -> float:
     return float(value)
 
 
+def flag(argument: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidArgument(argument, "True or False", repr(value))
+    return bool(value)
+
+
 def rounds(argument: str, value: Any) -> int:
     """A whole number of rounds >= 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:

@@ -1,0 +1,105 @@
+"""Batch-aware widths: what is picked in a round leaves less to learn from the arms not yet picked.
+
+The future work of the paper's conclusion. A variance does not depend on the values of outcomes, only on where they are
+observed, so the arms of a super arm can be counted as observed before any outcome came. For an output with posterior
+covariance k and noise variance s2, picking x turns k into ::
+
+    k(y, z) - k(y, x) k(x, z) / (k(x, x) + s2)
+
+one rank-one update a pick, on the candidates only; the posterior itself is left alone.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm.errors import InvalidArgument
+from superarm.groups import Array, IntArray
+from superarm.posteriors.history import distinct_rows
+from superarm.posteriors.posterior import Belief, Posterior
+
+# Noise of at least this share of the variance: differences of covariances are not known better.
+ROUNDING = 1e-14
+
+
+@runtime_checkable
+class CovaryingPosterior(Posterior, Protocol):
+    """A posterior that also knows how the arms of a round depend on each other."""
+
+    @property
+    def noise_std(self) -> tuple[float, float]:
+        """Standard deviation of the noise of each output."""
+        ...
+
+    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
+        """Covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``, ``(2, M, N)``."""
+        ...
+
+
+def covarying(posterior: Posterior) -> CovaryingPosterior:
+    """The posterior, or an error that says what ``batch_aware`` needs of it."""
+    if not isinstance(posterior, CovaryingPosterior):
+        expected = "an object with covariance and noise_std, which batch_aware=True needs"
+        raise InvalidArgument("posterior", expected, repr(posterior))
+    return posterior
+
+
+def by_index(arms: IntArray, index: Array, order: IntArray) -> IntArray:
+    """The arms, best index first; ties in their order, (M,)."""
+    picked = np.zeros(len(order), dtype=np.bool_)
+    picked[arms] = True
+    in_order = order[picked[order]]
+    return in_order[np.argsort(-index[in_order], kind="stable")]
+
+
+def belief_in_order(posterior: CovaryingPosterior, contexts: Array, belief: Belief, picks: IntArray) -> Belief:
+    """The belief about every arm given that the picks before it were observed, their outcomes still unseen.
+
+    A pick comes after the picks before it, every other arm after all picks. Means stay as they are. Each output is
+    conditioned on its own outcomes, which is all there is to it where outputs are independent; where they are
+    correlated, what one output would tell of the other is left aside, so the widths are then rather too wide.
+
+    Parameters
+    ----------
+    posterior
+        what is believed
+    contexts
+        (M, D) of all arms
+    belief
+        (M,) ``posterior.predict(contexts)``
+    picks
+        (K,) arms in the order in which they are picked
+    """
+    if not len(picks):
+        return belief
+    first, place = distinct_rows(contexts)
+    variance = np.square(belief.std[first].T)  # (2, m) of the distinct contexts, given the picks so far
+    std = np.empty((2, len(contexts)))
+
+    # Picks of one context in a row make one update: c of them are one observation of noise s2 / c.
+    starts = np.flatnonzero(np.diff(place[picks], prepend=-1))
+    counts = np.diff(starts, append=len(picks))
+    where = place[picks[starts]]  # (r,)
+    at, row = np.unique(where, return_inverse=True)
+    covariance = posterior.covariance(contexts[first[at]], contexts[first])[:, row]  # (2, r, m), given no pick
+    noise = np.maximum(np.square(posterior.noise_std), ROUNDING * variance.max(axis=1))
+
+    # Row i of w holds k(x_i, .) / sqrt(k(x_i, x_i) + s2) given the picks before it, so the updates subtract w_i w_i^T.
+    w = np.empty_like(covariance)
+    before = np.empty((2, len(where)))  # variance of each context when its turn comes
+    for i, x in enumerate(where):
+        before[:, i] = variance[:, x]
+        given = covariance[:, i] - np.matmul(w[:, None, :i, x], w[:, :i])[:, 0]
+        w[:, i] = given / np.sqrt(before[:, i] + noise / counts[i])[:, None]
+        variance = np.maximum(variance - np.square(w[:, i]), 0.0)
+
+    # After j outcomes of its own a context of variance v has v s2 / (s2 + j v) left.
+    j, v, s2 = np.arange(len(picks)) - np.repeat(starts, counts), np.repeat(before, counts, axis=1), noise[:, None]
+    std[:, picks] = np.sqrt(v * s2 / (s2 + j * v))
+    others = np.ones(len(contexts), dtype=np.bool_)
+    others[picks] = False
+    std[:, others] = np.sqrt(variance)[:, place[others]]
+    return Belief(mean=belief.mean, std=std.T)

@@ -1,0 +1,108 @@
+"""TCGP-TS: Algorithm 1 with a draw from the posterior in place of its upper confidence bounds."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm import storage
+from superarm.errors import InvalidArgument
+from superarm.groups import Array
+from superarm.indices import Indices
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.policies.learner import Learner
+from superarm.policies.settings import oracle_or_exact
+from superarm.policies.ties import Seed
+from superarm.posteriors.history import distinct_rows
+from superarm.posteriors.posterior import Posterior
+from superarm.round import Round
+
+DRAW = 1  # the stream of the draws, apart from that of the ties
+
+
+@runtime_checkable
+class SamplingPosterior(Posterior, Protocol):
+    """A posterior from which expected outcomes can be drawn."""
+
+    def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
+        """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
+        ...
+
+
+@storage.storable
+@dataclass(eq=False, init=False)
+class TCGPTS:
+    """Thompson sampling: plays the super arm that would be best if one draw of both outcomes were the truth.
+
+    In every round (f_1, f_2) is drawn once from the joint posterior over the arms. The draw of f_1 is the reward index,
+    that of f_2 the satisfying index, and the oracles go on as for :class:`~superarm.TCGPUCB`. Arms with one context
+    share one draw, and arms that resemble each other err together, so a super arm is not spread over all that is
+    uncertain, as it is under upper confidence bounds, but follows one guess at the truth. There is no width to set and,
+    here, no bound on the regret. A promise is judged by a draw that is as likely too strict as too lax.
+
+    Parameters
+    ----------
+    posterior
+        the prior; any object with ``predict``, ``condition`` and ``sample``
+    oracle
+        finds the super arm; by default :class:`~superarm.Automatic`
+    seed
+        decides the draws and ties, together with t
+
+    >>> import numpy as np, superarm as sa
+    >>> policy = TCGPTS(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05))
+    >>> round = sa.Round(
+    ...     t=1,
+    ...     contexts=np.linspace(0, 1, 6)[:, None],
+    ...     groups=list("aaabbb"),
+    ...     constraint=sa.Mean() <= 0.5,
+    ...     feasible=sa.Exactly(2),
+    ... )
+    >>> selection = policy.select(round)
+    >>> len(selection.arms), selection.status.name
+    (2, 'OPTIMAL')
+    >>> policy.update(round, selection.arms, outcomes=np.full((2, 2), 0.2))
+    """
+
+    learner: Learner
+    oracle: SuperArmOracle
+
+    def __init__(self, posterior: Posterior, *, oracle: SuperArmOracle | None = None, seed: Seed = 0) -> None:
+        self.learner = Learner.of(posterior, seed=seed)
+        if not isinstance(posterior, SamplingPosterior):
+            raise InvalidArgument("posterior", "an object with predict, condition and sample", repr(posterior))
+        self.oracle = oracle_or_exact(oracle)
+
+    @property
+    def posterior(self) -> Posterior:
+        """What is believed now."""
+        return self.learner.posterior
+
+    def indices(self, round: Round) -> Indices:
+        """The draw at every arm, as :meth:`select` uses it; the same in whatever order the arms are listed."""
+        assert isinstance(self.posterior, SamplingPosterior)
+        first, place = distinct_rows(round.contexts)
+        stream = np.random.default_rng(np.random.SeedSequence((self.learner.seed, round.t), spawn_key=(DRAW,)))
+        drawn = self.posterior.sample(round.contexts[first], 1, stream)[0, place]
+        return Indices(reward=drawn[:, 0], satisfying=drawn[:, 1])
+
+    def select(self, round: Round) -> Selection:
+        """Pick a super arm; pure."""
+        belief = self.learner.belief(round)
+        indices = self.indices(round)
+        good = GoodSubgroups(round, indices.satisfying, self.learner.tie_order(round))
+        selection = self.oracle(indices.reward, round, good)
+        return replace(selection, belief=belief[selection.arms])
+
+    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
+        self.learner.update(round, arms, outcomes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
+        storage.write(self, path)
