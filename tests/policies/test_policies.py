@@ -155,6 +155,21 @@ def test_beta_uses_the_largest_round_so_far():
         sa.TCGPUCB(PRIOR, max_arms=10).select(large)
 
 
+def test_beta_scale_multiplies_beta():
+    x = np.linspace(0, 1, 30)[:, None]
+    posterior = PRIOR.condition(np.array([[0.2], [0.7]]), np.array([[0.3, 0.1], [0.9, 0.4]]))
+    round = sa.Round(t=4, contexts=x, constraint=sa.Sum() >= 0.0, feasible=sa.Exactly(1))
+    belief = posterior.predict(x)
+    width = math.sqrt(0.09 * sa.beta(4, 30, 0.05)) / 0.5
+    indices = sa.TCGPUCB(posterior, beta_scale=0.09).indices(round)
+    np.testing.assert_allclose(indices.reward, belief.mean[:, 0] + width * belief.std[:, 0])
+    np.testing.assert_allclose(indices.satisfying, belief.mean[:, 1] + width * belief.std[:, 1])
+    greedy = int(np.argmax(belief.mean[:, 0]))
+    for make in (sa.OCLOKUCB, sa.CGPUCB):
+        assert make(posterior, beta_scale=1e-9).select(round).arms.tolist() == [greedy]
+        assert make(posterior).select(round).arms.tolist() != [greedy]
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -224,6 +239,8 @@ def test_what_cannot_be_saved_says_so_and_leaves_the_old_file(tmp_path):
         ({"delta": 1.0}, "delta"),
         ({"max_arms": 0}, "max_arms"),
         ({"max_arms": 2.5}, "max_arms"),
+        ({"beta_scale": 0.0}, "beta_scale: expected a positive number, got 0.0"),
+        ({"beta_scale": "wide"}, "beta_scale"),
         ({"seed": -1}, "seed"),
         ({"seed": "x"}, "seed"),
         ({"oracle": 3}, "oracle"),
