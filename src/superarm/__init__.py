@@ -55,7 +55,7 @@ from superarm.round import Outcomes, Round
 from superarm.storage import storable
 
 if TYPE_CHECKING:
-    from superarm import datasets, environments, experiments, theory
+    from superarm import calibration, datasets, environments, experiments, theory
     from superarm.simulation import simulate
 
 __version__ = version("superarm")
@@ -142,6 +142,7 @@ __all__ = [
     "datasets",
     "experiments",
     "theory",
+    "calibration",
     "check_reward",
     "check_group_reward",
     "check_posterior",

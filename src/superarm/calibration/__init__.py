@@ -1,0 +1,22 @@
+"""Whether a policy is honest: intervals that hold as often as they say, promises that break as often as foretold.
+
+For a log of one's own, :func:`coverage` or :func:`replay` and then :func:`verdicts`; for promised probabilities
+:func:`promises` and then :func:`promises_verdict`.
+"""
+
+from superarm.calibration.coverage import LEVELS, coverage, covered, replay, verdicts
+from superarm.calibration.promises import kept, promises, promises_verdict
+from superarm.calibration.verdict import Finding, Verdict
+
+__all__ = [
+    "LEVELS",
+    "coverage",
+    "covered",
+    "replay",
+    "verdicts",
+    "kept",
+    "promises",
+    "promises_verdict",
+    "Finding",
+    "Verdict",
+]

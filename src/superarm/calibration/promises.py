@@ -1,0 +1,120 @@
+"""How many promises broke, beside how many were foretold to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm.calibration.verdict import FALSE_ALARM, Finding, Verdict, capital, counted
+from superarm.errors import InvalidArgument
+from superarm.groups import Array
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Selection
+from superarm.round import Outcomes, Round
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TOLERATED = 1.2  # times as many broken promises as foretold are let pass
+LEAST_SCALE = 0.25  # so that one promise that breaks against all odds is not yet a proof
+# With fewer of either, three times as many broken promises as foretold could go unseen.
+FEWEST_UNITS = 6
+FEWEST_FORETOLD = 4.0
+
+
+def kept(round: Round, arms: Any, outcomes: npt.ArrayLike) -> dict[Hashable, bool]:
+    """Whether each touched group kept its promise, by outcomes (k, 2) of the picked arms, in the order of ``arms``.
+
+    With expected outcomes this is the promise itself. Realised ones carry noise, which breaks or keeps some promises
+    that lie near their thresholds: judge by averages where you can. Groups without a promise are left out, and so are
+    those with a missing outcome.
+    """
+    shown = Outcomes.of(round, arms, outcomes)
+    second = np.zeros(len(round))
+    second[shown.arms] = np.nan_to_num(shown.values[:, 1])
+    missing = set(shown.arms[np.isnan(shown.values[:, 1])].tolist())
+    good = GoodSubgroups(round, second)
+    return {
+        group.label: good.keeps(group)
+        for group in good.touched(shown.arms)
+        if group.margin is not None and missing.isdisjoint(group.arms)
+    }
+
+
+def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, bool]]) -> pl.DataFrame:
+    """Count broken promises beside those that were foretold to break.
+
+    Parameters
+    ----------
+    selections
+        of a policy that states each touched group's ``probability`` of keeping its promise
+    kept
+        of each round, whether the groups kept their promise, by label (see :func:`kept`); groups of which nothing is
+        known are left out
+
+    Returns
+    -------
+    polars.DataFrame
+        One row for each round: ``round`` (1, 2, ...), ``promised`` (groups with a probability, of which it is known),
+        ``predicted`` (broken ones expected of them: the sum of 1 - probability) and ``broken``.
+    """
+    import polars as pl
+
+    if len(selections) != len(kept):
+        raise InvalidArgument("kept", f"one mapping for each of the {len(selections)} selections", len(kept))
+    rows = []
+    for number, (selection, known) in enumerate(zip(selections, kept, strict=True), start=1):
+        touched = {group.label: group.probability for group in selection.groups}
+        strangers = [label for label in known if label not in touched]
+        if strangers:
+            raise InvalidArgument("kept", f"labels of touched groups in round {number}", repr(strangers[0]))
+        stated = {label: touched[label] for label in known if touched[label] is not None}
+        rows.append(
+            {
+                "round": number,
+                "promised": len(stated),
+                "predicted": math.fsum(1.0 - probability for probability in stated.values()),  # type: ignore[operator]  # stated
+                "broken": sum(not known[label] for label in stated),
+            }
+        )
+    schema = {"round": pl.Int64, "promised": pl.Int64, "predicted": pl.Float64, "broken": pl.Int64}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def promises_verdict(frame: pl.DataFrame) -> Verdict:
+    """What follows from the counts of :func:`promises`.
+
+    A round counts once, so that the groups of a round may break together. Up to 1.2 times the foretold number is let
+    pass; a policy that breaks no more than that is called overconfident with a probability of at most 1 %. Where
+    promises are judged by expected outcomes, mistakes also last from round to round: give one row for each independent
+    run in place of a round then.
+    """
+    rows = frame.filter(frame["promised"] > 0)
+    return judge_promises("promises", rows["predicted"].to_numpy(), rows["broken"].to_numpy())
+
+
+def judge_promises(about: str, predicted: Array, broken: npt.NDArray[Any], unit: str = "round") -> Verdict:
+    """The verdict on promises: foretold and broken ones, (n,) each, of the units that count once."""
+    fair = TOLERATED * predicted
+    evidence = capital(broken, fair, np.maximum(fair, LEAST_SCALE))
+    foretold, came = math.fsum(predicted), int(broken.sum())
+    if evidence >= 1.0 / FALSE_ALARM:
+        finding = Finding.OVERCONFIDENT
+    elif len(predicted) < FEWEST_UNITS or foretold < FEWEST_FORETOLD:
+        finding = Finding.TOO_FEW_TO_TELL
+    else:
+        finding = Finding.HONEST
+    units = len(predicted)
+    return Verdict(
+        about=about,
+        finding=finding,
+        expected=foretold,
+        observed=float(came),
+        units=units,
+        evidence=evidence,
+        said=f"{foretold:,.1f} promises were foretold to break and {came:,} did ({counted(units, unit)}).",
+    )

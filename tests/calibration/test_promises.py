@@ -1,0 +1,98 @@
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import superarm as sa
+from superarm.calibration import Finding
+from superarm.errors import InvalidArgument
+
+ROUND = sa.Round(
+    t=1,
+    contexts=np.linspace(0, 1, 6)[:, None],
+    groups=list("aabbcc"),
+    constraint={"a": sa.Sum() <= 1.0, "b": sa.Mean() >= 0.5},
+    feasible=sa.AtMost(6),
+)
+
+
+def selection(**probabilities):
+    found = sa.Clairvoyant(_Truth()).select(ROUND)
+    groups = tuple(replace(group, probability=probabilities.get(group.label)) for group in found.groups)
+    return replace(found, groups=groups, kind=sa.Kind.CERTIFIED)
+
+
+class _Truth:
+    def expected_outcomes(self, round):
+        return np.tile([[1.0, 0.5]], (6, 1))
+
+    def rounds(self, rng):
+        yield ROUND
+
+    def outcomes(self, round, rng):
+        return self.expected_outcomes(round)
+
+
+def test_kept_is_judged_group_by_group():
+    outcomes = np.array([[0, 0.4], [0, 0.7], [0, 0.6], [0, 0.5], [0, 9.0]])
+    assert sa.calibration.kept(ROUND, [0, 1, 2, 3, 4], outcomes) == {"a": False, "b": True}
+    back = [4, 3, 2, 1, 0]
+    assert sa.calibration.kept(ROUND, back, outcomes[::-1]) == {"a": False, "b": True}
+    outcomes[3, 1] = np.nan
+    assert sa.calibration.kept(ROUND, [0, 1, 2, 3, 4], outcomes) == {"a": False}
+    assert sa.calibration.kept(ROUND, [], np.zeros((0, 2))) == {}
+
+
+def test_counts_stand_beside_predictions():
+    held = [selection(a=0.9, b=0.5), selection(a=0.99), selection(a=0.7, b=0.8)]
+    frame = sa.calibration.promises(held, [{"a": False, "b": True}, {"a": True, "b": True}, {"b": False}])
+    assert frame["promised"].to_list() == [2, 1, 1]
+    assert frame["predicted"].to_list() == pytest.approx([0.6, 0.01, 0.2])
+    assert frame["broken"].to_list() == [1, 0, 1]
+
+
+def test_unknown_groups_and_missing_rounds_are_named():
+    with pytest.raises(InvalidArgument, match=r"kept: .*round 1.*'z'"):
+        sa.calibration.promises([selection(a=0.9)], [{"z": True}])
+    with pytest.raises(InvalidArgument, match=r"kept: .*each of the 1 selections"):
+        sa.calibration.promises([selection(a=0.9)], [])
+
+
+def log_of(seed, factor, rounds=300, groups=8):
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0, 0.02, (rounds, groups))
+    broken = rng.uniform(size=p.shape) < factor * p
+    return pl.DataFrame(
+        {"round": range(1, rounds + 1), "promised": groups, "predicted": p.sum(axis=1), "broken": broken.sum(axis=1)}
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_honest_probabilities_pass_and_hopeful_ones_do_not(seed):
+    assert sa.calibration.promises_verdict(log_of(seed, 1.0)).finding is Finding.HONEST
+    called = sa.calibration.promises_verdict(log_of(seed, 3.0))
+    assert called.finding is Finding.OVERCONFIDENT
+    assert called.observed == log_of(seed, 3.0)["broken"].sum()
+    assert f"{called.observed:.0f} did" in str(called)
+
+
+def test_false_alarms_are_rare_even_where_groups_break_together():
+    rng = np.random.default_rng(0)
+    alarms = 0
+    for _ in range(300):
+        p = rng.uniform(0, 0.05, 100)
+        broken = 8 * (rng.uniform(size=100) < p)
+        frame = pl.DataFrame({"promised": 8, "predicted": 8 * p, "broken": broken})
+        alarms += sa.calibration.promises_verdict(frame).finding is Finding.OVERCONFIDENT
+    assert alarms <= 8  # 1 % of 300, and chance
+
+
+def test_one_freak_is_no_proof_and_little_is_too_little():
+    freak = pl.DataFrame({"promised": 1, "predicted": [1e-6] * 50, "broken": [1] + 49 * [0]})
+    assert sa.calibration.promises_verdict(freak).finding is Finding.TOO_FEW_TO_TELL
+    few = log_of(0, 1.0, rounds=20)
+    assert sa.calibration.promises_verdict(few).finding is Finding.TOO_FEW_TO_TELL
+    one_long_run = pl.DataFrame({"promised": [500], "predicted": [10.0], "broken": [30]})
+    assert sa.calibration.promises_verdict(one_long_run).finding is Finding.TOO_FEW_TO_TELL
+    assert sa.calibration.promises_verdict(few.clear()).finding is Finding.TOO_FEW_TO_TELL
