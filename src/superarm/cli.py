@@ -22,7 +22,7 @@ from superarm.errors import SuperarmError
 from superarm.experiments import runner
 from superarm.experiments.studies import POLICIES, STUDIES, settings_by_policy, study, with_sweep
 from superarm.report.folder import report as write_report
-from superarm.report.folder import table
+from superarm.report.folder import table, warning
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
@@ -50,6 +50,11 @@ def _plain_errors() -> Iterator[None]:
     except KeyboardInterrupt:
         Console(stderr=True).print("\ninterrupted; the same command goes on where it stopped")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _warn(line: str | None) -> None:
+    if line is not None:
+        console.print(Text("warning: ", style="yellow").append(line, ""), soft_wrap=True)
 
 
 def _version(wanted: bool) -> None:
@@ -111,6 +116,7 @@ def run(
         folder = out or Path("results") / name
         found = runner.run(experiment, folder=folder, seed=seed, jobs=jobs)
         console.print(table(found.frame))
+        _warn(warning(found.frame))
         if experiment.data is not None:
             console.print(f"data: {experiment.data}", markup=False)
         where = f"results in {folder}; for figures and a page:  superarm report {folder}"
@@ -121,7 +127,9 @@ def run(
 def report(folder: Annotated[Path, typer.Argument(help="A folder that 'superarm run' has filled.")]) -> None:
     """Write report.html and the figures of a finished study beside its results."""
     with _plain_errors():
-        console.print(f"written: {write_report(folder)}", soft_wrap=True, markup=False)
+        written = write_report(folder)
+        _warn(written.warning)
+        console.print(f"written: {written.page}", soft_wrap=True, markup=False)
 
 
 @data.command()
@@ -146,7 +154,9 @@ def demo(
         small = study("federated").with_changes(rounds=40, runs=4)
         found = runner.run(small, folder=out, seed=seed, jobs=jobs)
         console.print(table(found.frame))
-        page = write_report(out)
+        written = write_report(out)
+        _warn(written.warning)
+        page = written.page
         console.print(f"the report: {page.absolute()}", soft_wrap=True, markup=False)
         if show:
             webbrowser.open(page.absolute().as_uri())

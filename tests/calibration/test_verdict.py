@@ -61,10 +61,10 @@ def test_enough_grows_with_units_and_never_beyond_their_sizes():
 
     assert not says(0, 10)
     assert not says(3, 1e9)
-    assert not says(60, 1)  # sixty single outcomes
-    assert says(200, 1)
-    assert says(30, 10)
-    assert says(10, 1000)
+    assert not says(20, 1)  # twenty single outcomes
+    assert says(40, 1)
+    assert says(12, 10)
+    assert says(8, 1000)
     scattered = np.tile([1.0, 1.0, 1.0, 0.0], 8)
     assert not enough(scattered, np.full(32, 1000.0), 0.95)
 

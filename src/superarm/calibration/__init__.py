@@ -1,4 +1,4 @@
-"""Whether a policy is honest: intervals that hold as often as they say, promises that break as often as foretold.
+"""Whether a policy is honest: intervals that hold as often as they say, promises that break as often as predicted.
 
 For a log of one's own, :func:`coverage` or :func:`replay` and then :func:`verdicts`; for promised probabilities
 :func:`promises` and then :func:`promises_verdict`.

@@ -1,4 +1,4 @@
-"""How many promises broke, beside how many were foretold to."""
+"""How many promises broke, beside how many were predicted to."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from superarm.round import Outcomes, Round
 if TYPE_CHECKING:
     import polars as pl
 
-TOLERATED = 1.2  # times as many broken promises as foretold are let pass
+TOLERATED = 1.2  # times as many broken promises as predicted are let pass
 LEAST_SCALE = 0.25  # so that one promise that breaks against all odds is not yet a proof
-# With fewer of either, three times as many broken promises as foretold could go unseen.
+# With fewer of either, three times as many broken promises as predicted could go unseen.
 FEWEST_UNITS = 6
-FEWEST_FORETOLD = 4.0
+FEWEST_PREDICTED = 4.0
 
 
 def kept(round: Round, arms: Any, outcomes: npt.ArrayLike) -> dict[Hashable, bool]:
@@ -46,7 +46,7 @@ def kept(round: Round, arms: Any, outcomes: npt.ArrayLike) -> dict[Hashable, boo
 
 
 def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, bool]]) -> pl.DataFrame:
-    """Count broken promises beside those that were foretold to break.
+    """Count broken promises beside those that were predicted to break.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
 def promises_verdict(frame: pl.DataFrame) -> Verdict:
     """What follows from the counts of :func:`promises`.
 
-    A round counts once, so that the groups of a round may break together. Up to 1.2 times the foretold number is let
+    A round counts once, so that the groups of a round may break together. Up to 1.2 times the predicted number is let
     pass; a policy that breaks no more than that is called overconfident with a probability of at most 1 %. Where
     promises are judged by expected outcomes, mistakes also last from round to round: give one row for each independent
     run in place of a round then.
@@ -98,13 +98,13 @@ def promises_verdict(frame: pl.DataFrame) -> Verdict:
 
 
 def judge_promises(about: str, predicted: Array, broken: npt.NDArray[Any], unit: str = "round") -> Verdict:
-    """The verdict on promises: foretold and broken ones, (n,) each, of the units that count once."""
+    """The verdict on promises: predicted and broken ones, (n,) each, of the units that count once."""
     fair = TOLERATED * predicted
     evidence = capital(broken, fair, np.maximum(fair, LEAST_SCALE))
-    foretold, came = math.fsum(predicted), int(broken.sum())
+    expected, came = math.fsum(predicted), int(broken.sum())
     if evidence >= 1.0 / FALSE_ALARM:
         finding = Finding.OVERCONFIDENT
-    elif len(predicted) < FEWEST_UNITS or foretold < FEWEST_FORETOLD:
+    elif len(predicted) < FEWEST_UNITS or expected < FEWEST_PREDICTED:
         finding = Finding.TOO_FEW_TO_TELL
     else:
         finding = Finding.HONEST
@@ -112,9 +112,9 @@ def judge_promises(about: str, predicted: Array, broken: npt.NDArray[Any], unit:
     return Verdict(
         about=about,
         finding=finding,
-        expected=foretold,
+        expected=expected,
         observed=float(came),
         units=units,
         evidence=evidence,
-        said=f"{foretold:,.1f} promises were foretold to break and {came:,} did ({counted(units, unit)}).",
+        said=f"{expected:,.1f} promises were predicted to break and {came:,} did ({counted(units, unit)}).",
     )

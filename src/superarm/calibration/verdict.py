@@ -21,7 +21,7 @@ from superarm.groups import Array
 
 FALSE_ALARM = 0.01  # how often an honest posterior is called dishonest, at most
 TOLERATED = 1.1  # a std that is off by this factor is let pass
-VISIBLE = 1.5  # a std that is off by this factor must be visible, or there is too little to tell
+VISIBLE = 2.0  # a std that is off by this factor must be visible, or there is too little to tell
 _STAKES = np.array([1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 0.9])  # shares of what can be lost at most
 
 
@@ -117,7 +117,7 @@ def too_wide(shares: Array, level: float) -> float:
 
 
 def enough(shares: Array, sizes: Array, level: float) -> bool:
-    """Whether there is enough to see intervals that are a third too narrow.
+    """Whether there is enough to see intervals that are half as wide as they should be.
 
     Units count for more than one yes or no if their shares scatter less than that, but never for more than their
     ``sizes``; one unit of all or nothing is added, because a few units that agree prove little.

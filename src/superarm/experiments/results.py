@@ -15,9 +15,10 @@ import polars as pl
 
 from superarm.errors import ForeignResults, UnreadableFile
 from superarm.experiments.experiment import Experiment, run_entropy, seed_of
+from superarm.simulation import PLAYED
 from superarm.storage import TEMPORARY, replace_file
 
-COLUMNS = (
+ALWAYS = (
     "experiment",
     "policy",
     "run",
@@ -34,11 +35,12 @@ COLUMNS = (
     "alpha",
     "select_seconds",
     "update_seconds",
-    "kind",
-    "predicted_broken",
-    "covered_1",
-    "covered_2",
 )
+# Null where a policy does not say; results of earlier versions lack them.
+SAID_BY_SOME: dict[str, pl.DataType | type[pl.DataType]] = {
+    name: PLAYED[name] for name in ("kind", "predicted_broken", "covered_1", "covered_2")
+}
+COLUMNS = (*ALWAYS, *SAID_BY_SOME)
 PACKAGES = ("superarm", "numpy", "scipy", "numba", "polars")
 
 
@@ -65,10 +67,16 @@ def read(folder: Path) -> Results:
         raise UnreadableFile(
             f"{folder}: damaged results ({error}); delete the file and run the experiment again"
         ) from error
-    missing = [name for name in COLUMNS if name not in frame.columns]
+    missing = [name for name in ALWAYS if name not in frame.columns]
     if missing:
         raise ForeignResults(f"{folder}: results.parquet lacks the columns {missing}")
-    return Results(frame=frame, manifest=manifest)
+    return Results(frame=with_what_some_say(frame), manifest=manifest)
+
+
+def with_what_some_say(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with every column of ``SAID_BY_SOME``, null where it was lacking."""
+    lacking = {name: kind for name, kind in SAID_BY_SOME.items() if name not in frame.columns}
+    return frame.with_columns(pl.lit(None, dtype=kind).alias(name) for name, kind in lacking.items())
 
 
 def configuration(experiment: Experiment, seed: int) -> dict[str, Any]:

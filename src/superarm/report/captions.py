@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from superarm.report import curves
+from superarm.report.panels import CROWD
 from superarm.report.summary import number
 
 
@@ -24,7 +25,10 @@ def band(frame: pl.DataFrame) -> str:
     thin = "" if drawn == rounds else thin
     if runs == 1:
         return f"Lines: the one run; nothing is smoothed.{thin}"
-    return f"Lines: mean over {runs} runs; bands: ± one sample standard deviation; nothing is smoothed.{thin}"
+    bands = "bands: ± one sample standard deviation"
+    if frame["policy"].n_unique() > CROWD:
+        bands += ", which so many policies show only while they are singled out in the page's legend"
+    return f"Lines: mean over {runs} runs; {bands}; nothing is smoothed.{thin}"
 
 
 def alternative(title: str, named: Mapping[str, pl.DataFrame]) -> str:

@@ -7,12 +7,12 @@ a policy that breaks promises can earn more than the best super arm that keeps t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import altair as alt
 import polars as pl
 
-from superarm.report import captions, curves, panels, theme
+from superarm.report import calibration, captions, curves, explorer, panels, theme
+from superarm.report.figure import Figure
 from superarm.report.summary import number
 from superarm.report.theme import Style
 
@@ -20,42 +20,6 @@ SINGLE = 3  # policies that one panel of round-by-round shares holds; more are d
 
 SUPER_ARM = "Super-arm regret (signed)"
 GROUP = "Group regret"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """Panels that belong together.
-
-    Attributes
-    ----------
-    name
-        of its files
-    title, caption
-        what it is about, and exactly what is drawn
-    alternative
-        for readers who cannot see it: its main numbers
-    panels
-        Altair charts without configuration and without width
-    looks
-        of all policies, in the order of the legend
-    columns, width
-        how many panels stand side by side in an exported figure, and how wide each is
-    """
-
-    name: str
-    title: str
-    caption: str
-    alternative: str
-    panels: tuple[alt.LayerChart, ...]
-    looks: Mapping[str, Style]
-    columns: int = 2
-    width: int = 340
-
-    def chart(self) -> alt.ConcatChart:
-        """The whole figure as one chart, light on white."""
-        whole = alt.concat(*(panel.properties(width=self.width) for panel in self.panels), columns=self.columns)
-        whole.config = alt.Config.from_dict(theme.config(self.looks))
-        return whole
 
 
 def figures(frame: pl.DataFrame, bounds: pl.DataFrame | None = None) -> tuple[Figure, ...]:
@@ -71,6 +35,7 @@ def figures(frame: pl.DataFrame, bounds: pl.DataFrame | None = None) -> tuple[Fi
     frame = curves.checked(frame)
     zetas = {zeta for policy in set(frame["policy"]) if (zeta := theme.zeta_of(policy)) is not None}
     drawn = (
+        explorer.tradeoff(frame),
         *([against_zeta(frame)] if len(zetas) > 1 else []),
         regret(frame),
         reward_ratio(frame),
@@ -79,6 +44,8 @@ def figures(frame: pl.DataFrame, bounds: pl.DataFrame | None = None) -> tuple[Fi
         regret_parts(frame),
         *([] if bounds is None or bounds.is_empty() else [bound(frame, bounds)]),
         times(frame),
+        calibration.coverage(frame),
+        calibration.promises(frame),
     )
     return tuple(figure for figure in drawn if figure.panels)  # none where, say, no round touches a group
 

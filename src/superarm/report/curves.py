@@ -9,6 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from superarm.errors import InvalidArgument
+from superarm.experiments.results import with_what_some_say
 from superarm.report.theme import ordered, zeta_of
 
 DRAWN = 200  # rounds that a curve shows at most: more than that is beyond a screen's pixels
@@ -17,6 +18,7 @@ COLUMNS = (
     "policy",
     "run",
     "t",
+    "arms",
     "reward",
     "optimal_reward",
     "super_arm_regret",
@@ -31,7 +33,10 @@ COLUMNS = (
 
 
 def checked(frame: pl.DataFrame) -> pl.DataFrame:
-    """The results in the order of policies, runs and rounds; or an error that says what is missing."""
+    """The results in the order of policies, runs and rounds; or an error that says what is missing.
+
+    What only some policies say is null where results of an earlier version lack it.
+    """
     missing = [column for column in COLUMNS if column not in frame.columns]
     if missing:
         raise InvalidArgument("frame", f"the columns {', '.join(COLUMNS)}", f"none named {', '.join(missing)}")
@@ -39,7 +44,8 @@ def checked(frame: pl.DataFrame) -> pl.DataFrame:
         raise InvalidArgument("frame", "at least one round", "no rows")
     place = {policy: number for number, policy in enumerate(ordered(frame["policy"]))}
     return (
-        frame.with_columns(pl.col("policy").replace_strict(place, return_dtype=pl.Int64).alias("_place"))
+        with_what_some_say(frame)
+        .with_columns(pl.col("policy").replace_strict(place, return_dtype=pl.Int64).alias("_place"))
         .sort("_place", "run", "t")
         .drop("_place")
     )

@@ -2,39 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
 from superarm.experiments.bounds import bounds_of
 from superarm.experiments.claims import evaluate
 from superarm.experiments.results import read
+from superarm.report.honesty import honesty, in_a_line
 from superarm.report.page import write_report
-from superarm.report.summary import spread, summary
+from superarm.report.summary import EARLY, number, percent, spread, summary
 
 
-def report(folder: Path) -> Path:
-    """Write ``report.html`` and the figures of a finished study into its folder; returns the page."""
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Where the page is, and what to warn of before it is opened (see :func:`warning`)."""
+
+    page: Path
+    warning: str | None
+
+
+def report(folder: Path) -> Report:
+    """Write ``report.html`` and the figures of a finished study into its folder."""
     results = read(folder)
     synthetic = "synthetic" in (results.manifest["data"] or "")
     claims = evaluate(results.frame, synthetic=synthetic)
-    return write_report(folder, results.frame, results.manifest, claims, bounds_of(results))
+    page = write_report(folder, results.frame, results.manifest, claims, bounds_of(results))
+    return Report(page=page, warning=warning(results.frame))
 
 
-def table(frame: pl.DataFrame) -> Table:
+def warning(frame: pl.DataFrame) -> str | None:
+    """One line on the policies that were surer than they should have been, or None."""
+    return in_a_line(honesty(frame))
+
+
+def table(frame: pl.DataFrame) -> Group:
     """The summary for a terminal: what each policy earned, and what became of the promises."""
-    listing = Table(box=None, pad_edge=False, header_style="bold")
-    listing.add_column("policy", no_wrap=True)
-    for name in ("reward /\nbenchmark's", "super-arm\nregret", "group\nregret", "groups\nsatisfied"):
-        listing.add_column(name, justify="right", no_wrap=True)
-    for row in summary(frame).iter_rows(named=True):
+    found = summary(frame)
+    listing = _listing("policy")
+    heads = ("reward /\nbenchmark's", "the same\npooled", "group\nregret", "groups\nsatisfied", f"after\nround {EARLY}")
+    for head in heads:
+        listing.add_column(head, justify="right", no_wrap=True)
+    for row in found.iter_rows(named=True):
         listing.add_row(
             escape(row["policy"]),
             spread(row["reward_ratio_mean"], row["reward_ratio_std"]),
-            spread(row["super_arm_regret_mean"], row["super_arm_regret_std"]),
+            number(row["reward_ratio_pooled"]),
             spread(row["group_regret_mean"], row["group_regret_std"]),
-            "" if row["satisfied_pooled"] is None else f"{row['satisfied_pooled']:.1%}",
+            percent(row["satisfied_pooled"]),
+            percent(row["satisfied_late"]),
         )
-    return listing
+    grounds = _listing("policy", "ground of the choice, share of the rounds")
+    for policy, kind in found.drop_nulls("kind").select("policy", "kind").iter_rows():
+        grounds.add_row(escape(policy), kind)
+    return Group(listing, "", grounds) if grounds.row_count else Group(listing)
+
+
+def _listing(*heads: str) -> Table:
+    return Table(*heads, box=None, pad_edge=False, header_style="bold")

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from superarm.report.charts import Figure
-from superarm.report.summary import number, spread
+from superarm.report.figure import Figure
+from superarm.report.honesty import WHAT_TO_DO, Honesty, warnings
 from superarm.report.theme import Style
 
 # word of the verdict: its icon and its class in the style sheet
@@ -67,8 +67,8 @@ def facts(manifest: Mapping[str, Any]) -> str:
     return '<p class="facts">' + "".join(f"<span>{text(part)}</span>" for part in said) + "</p>"
 
 
-def notices(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
-    """Banners: data that are not the paper's, and runs that are missing or not finished."""
+def notices(frame: pl.DataFrame, manifest: Mapping[str, Any], found: Sequence[Honesty]) -> str:
+    """Banners: data that are not the paper's, runs that are missing or not finished, policies that are not honest."""
     said = []
     data = str(manifest.get("data") or "")
     if "synthetic" in data.lower():
@@ -87,6 +87,12 @@ def notices(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
                 f"<strong>Not complete.</strong> {frame.height:,} of {expected:,} rounds are there; "
                 "a mean is over the runs that have reached the round."
             )
+    wrong = warnings(found)
+    if wrong:
+        said.append(
+            f"<strong>Overconfident.</strong> {text(' '.join(wrong))} {text(WHAT_TO_DO)} "
+            'Details are under <a href="#calibration">calibration</a>.'
+        )
     return "\n".join(f'<p class="note" role="note">{part}</p>' for part in said)
 
 
@@ -114,49 +120,8 @@ def legend(looks: Mapping[str, Style]) -> str:
     )
 
 
-def summary_table(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
-    """The summary, one row a policy."""
-    heads = (
-        "Policy",
-        "Reward ÷ benchmark’s",
-        "Super-arm regret, signed",
-        "Super-arm regret, positive part",
-        "Group regret",
-        "Satisfied groups, pooled",
-        "Satisfied groups, mean of rounds",
-        "Select, median ms",
-        "Update, median ms",
-        "Smallest α, at the index",
-        "Solver status, at the index",
-    )
-    words = {"Policy", "Solver status, at the index"}
-    head = "".join(f'<th scope="col"{"" if name in words else _FIGURE}>{name}</th>' for name in heads)
-    body = []
-    for row in table.iter_rows(named=True):
-        pairs = (
-            spread(row[f"{name}_mean"], row[f"{name}_std"])
-            for name in ("reward_ratio", "super_arm_regret", "positive_regret", "group_regret")
-        )
-        cells = [
-            *pairs,
-            *(_percent(row[name]) for name in ("satisfied_pooled", "satisfied_mean")),
-            *(number(row[name]) for name in ("select_ms", "update_ms", "alpha_min")),
-        ]
-        body.append(
-            f'<tr><th scope="row">{swatch(looks[row["policy"]])}{text(row["policy"])}</th>'
-            + "".join(f"<td{_FIGURE}>{text(cell)}</td>" for cell in cells)
-            + f'<td class="words">{text(row["status"])}</td></tr>'
-        )
-    caption = (
-        "<p>Regrets are summed over all rounds of a run. Means ± one sample standard deviation over the runs. A policy "
-        "that breaks promises can earn more than the benchmark, which keeps them: read reward and super-arm regret "
-        "together with the group regret. The solver speaks of the index that the policy gave it, not of the truth.</p>"
-    )
-    return caption + scrolling("Summary by policy", f'<table class="summary"><thead><tr>{head}</tr></thead>', body)
-
-
-def figure(drawn: Figure) -> str:
-    """A figure's place: its panels are drawn when the page is opened."""
+def figure(drawn: Figure, beneath: str = "") -> str:
+    """A figure's place: its panels are drawn when the page is opened; ``beneath`` is a table of its numbers."""
     places = "".join(
         f'<div class="panel" id="{drawn.name}-{place}"><div></div></div>' for place in range(len(drawn.panels))
     )
@@ -167,7 +132,7 @@ def figure(drawn: Figure) -> str:
         f'<figure id="{drawn.name}" aria-labelledby="{drawn.name}-title">\n'
         f'<h3 id="{drawn.name}-title">{text(drawn.title)}</h3>\n'
         f'<div class="panels" style="--columns: {min(drawn.columns, len(drawn.panels))}" role="img" '
-        f'aria-label="{text(drawn.alternative)}">{places}</div>\n'
+        f'aria-label="{text(drawn.alternative)}">{places}</div>\n{beneath}'
         f'<figcaption>{text(drawn.caption)}<span class="files">As a file beside this page: {files}</span>'
         "</figcaption>\n</figure>\n"
     )
@@ -206,13 +171,6 @@ def settings(manifest: Mapping[str, Any]) -> str:
         table = '<table class="settings"><thead><tr><th scope="col">Name</th><th scope="col">Value</th></tr></thead>'
         parts.append(f"<h3>{name}</h3>\n" + scrolling(name, table, body))
     return "\n".join(parts)
-
-
-_FIGURE = ' class="figure"'
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def scrolling(name: str, head: str, body: Sequence[str]) -> str:

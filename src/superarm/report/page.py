@@ -20,9 +20,12 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-from superarm.report import markup, problems, targets, theme
-from superarm.report.charts import Figure, figures
+from superarm.report import markup, problems, tables, targets, theme
+from superarm.report.charts import figures
 from superarm.report.curves import checked
+from superarm.report.explorer import points
+from superarm.report.figure import Figure
+from superarm.report.honesty import honesty
 from superarm.report.markup import Claim
 from superarm.report.summary import summary
 from superarm.storage import replace_file
@@ -103,6 +106,7 @@ def page(frame: pl.DataFrame, manifest: Mapping[str, Any], claims: Sequence[Clai
     """The whole page as HTML."""
     frame = checked(frame)
     looks = theme.styles(frame["policy"])
+    found = honesty(frame)
     title = str(manifest.get("title") or manifest.get("experiment") or "Results")
     explanation = _EXPLANATIONS.get(str(manifest.get("experiment")), "")
     charts = {f"{f.name}-{n}": _embedded(panel) for f in drawn for n, panel in enumerate(f.panels)}
@@ -123,25 +127,33 @@ style-src 'unsafe-inline'; img-src data:">
 <h1>{markup.text(title)}</h1>
 <p class="lead">{markup.text(explanation)}</p>
 {markup.facts(manifest)}
-{markup.notices(frame, manifest)}
+{markup.notices(frame, manifest, found)}
 <nav aria-label="Sections"><ul>
 <li><a href="#summary">Summary</a></li><li><a href="#figures">Figures</a></li>
+<li><a href="#calibration">Calibration</a></li>
 <li><a href="#claims">Claims of the paper</a></li><li><a href="#settings">Settings</a></li>
 </ul></nav>
 </header>
 <main>
 <section aria-labelledby="summary">
 <h2 id="summary">Summary</h2>
-{markup.summary_table(summary(frame), looks)}
+{tables.summary(summary(frame), looks)}
 </section>
+<div class="charts">
 <section aria-labelledby="figures">
 <h2 id="figures">Figures</h2>
 <p>Point at a curve to read every policy at that round. Press policies in the legend to see only those.</p>
-{markup.legend(looks)}
 <noscript><p class="note">The charts on this page are drawn by JavaScript, which is switched off. The same charts are \
 in the folder <code>figures</code> beside this page.</p></noscript>
-{"".join(markup.figure(figure) for figure in drawn)}</section>
+</section>
+{markup.legend(looks)}
+{_figures(drawn, "figures", {"tradeoff": tables.tradeoff(points(frame), looks)})}
+<section aria-labelledby="calibration">
+<h2 id="calibration">Calibration</h2>
+{tables.calibration(found, looks)}
+{_figures(drawn, "calibration", {})}</section>
 {problems.section(frame, manifest)}
+</div>
 <section aria-labelledby="claims">
 <h2 id="claims">Claims of the paper</h2>
 {markup.claims_table(claims)}
@@ -166,13 +178,18 @@ Equal results give an equal page.</footer>
 """
 
 
+def _figures(drawn: Sequence[Figure], section: str, beneath: Mapping[str, str]) -> str:
+    """The places of a section's figures, each with what stands beneath it."""
+    return "".join(markup.figure(figure, beneath.get(figure.name, "")) for figure in drawn if figure.section == section)
+
+
 def _embedded(panel: Any) -> dict[str, Any]:
     """A panel's specification for the page: as wide as its place, configured when it is drawn."""
     spec: dict[str, Any] = panel.properties(width="container").to_dict(validate=False)
     for key in ("$schema", "config"):
         spec.pop(key, None)
     for layer in spec["layer"]:
-        for channel in {"color", "strokeDash"} & layer["encoding"].keys():
+        for channel in {"color", "strokeDash"} & layer.get("encoding", {}).keys():
             layer["encoding"][channel]["legend"] = None  # one legend serves the whole page
     return spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 

@@ -19,8 +19,13 @@ from superarm.report.curves import spread_over_runs, thinned
 from superarm.report.theme import Style
 
 ISOLATE = alt.param(name="isolate", value=[])
+CHOSEN = "length(isolate) == 0 || indexof(isolate, datum.policy) >= 0"
+CROWD = 10  # policies; with more, their bands would hide the lines
 DIGITS = 6  # significant digits of the numbers in a chart: far below a pixel
-_POWERS = "datum.value >= 1e5 || datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, ',~f')"
+POWERS = (
+    "datum.value >= 1e5 || datum.value > 0 && datum.value < 1e-3 "
+    "? format(datum.value, '.0e') : format(datum.value, ',~f')"
+)
 
 
 def curves(
@@ -33,9 +38,12 @@ def curves(
     domain: tuple[float, float] | None = None,
     alone: bool = False,
     percent: bool = False,
+    rule: float | None = None,
     height: int = 240,
 ) -> alt.LayerChart:
     """Mean lines and ± std bands, and a rule at the nearest round whose tooltip lists every policy's mean.
+
+    In a crowd only the bands of isolated policies are seen.
 
     Parameters
     ----------
@@ -53,49 +61,58 @@ def curves(
         the title names the only policy: no legend, and no dashes, which break up a curve that jumps
     percent
         show values as percentages
+    rule
+        where the values should be: a line across
     height
         of the panel in pixels
     """
-    present = _present(curve, looks)
+    there = present(curve, looks)
+    crowded = len(there) > CROWD
     ticks = 5 if height > 150 else 3
     # Both domains are stated: the dots' layer is empty until a reader points at something, and Vega warns of that.
     if domain is None:
-        scale = alt.Scale(domain=_ends(curve, "mean", "low", "high"), nice=ticks)
+        ends = _vertical_ends(curve, crowded)
+        scale = alt.Scale(domain=ends if rule is None else [min(*ends, rule), max(*ends, rule)], nice=ticks)
     else:
         scale = alt.Scale(domain=list(domain))
     axis = alt.Axis(tickCount=ticks, format=".0%") if percent else alt.Axis(tickCount=ticks)
     up = alt.Y("mean:Q").title(y).scale(scale).axis(axis)
-    base = alt.Chart().encode(x=_rounds(curve), color=_colour(looks, () if alone else present))
+    base = alt.Chart().encode(x=round_axis(curve), color=colour(looks, () if alone else there))
     band = base.mark_area(clip=True, strokeWidth=0).encode(
-        y=alt.Y("low:Q").title(y).scale(scale).axis(axis), y2="high:Q", opacity=_seen(0.13, 0.015)
+        y=alt.Y("low:Q").title(y).scale(scale).axis(axis),
+        y2="high:Q",
+        opacity=_isolated(0.13) if crowded else seen(0.13, 0.015),
     )
-    line = base.mark_line(strokeWidth=1.8, strokeJoin="round").encode(y=up, opacity=_seen(1, 0.1))
+    line = base.mark_line(strokeWidth=1.8, strokeJoin="round").encode(y=up, opacity=seen(1, 0.1))
     if not alone:
-        line = line.encode(strokeDash=_dashes(looks, present))
+        line = line.encode(strokeDash=dashes(looks, there))
     hover = alt.selection_point(
         name=f"hover_{name}", fields=["t"], nearest=True, on="pointerover", clear="pointerout", empty=False
     )
-    dots = base.transform_filter(hover).mark_point(filled=True, size=36).encode(y=up, opacity=_seen(1, 0.1))
+    dots = base.transform_filter(hover).mark_point(filled=True, size=36).encode(y=up, opacity=seen(1, 0.1))
     form = ".1%" if percent else ",.4~r"
     # Names of policies hold dots and spaces, which mean something in a field's name: the columns are p0, p1, ...
-    rule = (
+    pointer = (
         alt.Chart()
-        .transform_calculate(key=f"'p' + indexof({json.dumps(present)}, datum.policy)")
+        .transform_calculate(key=f"'p' + indexof({json.dumps(there)}, datum.policy)")
         .transform_pivot("key", value="mean", groupby=["t"])
         .mark_rule(strokeWidth=1)
         .encode(
-            x=_rounds(curve),
+            x=round_axis(curve),
             opacity=alt.when(hover).then(alt.value(0.7)).otherwise(alt.value(0)),
             tooltip=[
                 alt.Tooltip("t:Q").title("round"),
-                *(alt.Tooltip(f"p{i}:Q").title(policy).format(form) for i, policy in enumerate(present)),
+                *(alt.Tooltip(f"p{i}:Q").title(policy).format(form) for i, policy in enumerate(there)),
             ],
         )
         .properties(name=f"{name}_rule")
         .add_params(hover)
     )
     drawn = thinned(curve).select("policy", "t", "mean", "low", "high")
-    return _panel([band, line, dots, rule], drawn, title, height)
+    target = (
+        [] if rule is None else [alt.Chart().mark_rule(strokeWidth=1.4, strokeDash=[2, 2]).encode(y=alt.datum(rule))]
+    )
+    return panel([band, line, *target, dots, pointer], drawn, title, height)
 
 
 def against_zeta(finals: pl.DataFrame, *, title: str, y: str, height: int = 240) -> alt.LayerChart:
@@ -129,7 +146,7 @@ def against_zeta(finals: pl.DataFrame, *, title: str, y: str, height: int = 240)
         means.mark_rule(strokeWidth=1.6, style="accent").encode(y=up("low"), y2="high:Q"),
         means.mark_point(filled=True, size=60, opacity=1, style="accent").encode(y=up("mean"), tooltip=tooltip),
     ]
-    return _panel(layers, pl.concat([finals.select("zeta", "value"), mean], how="diagonal"), title, height)
+    return panel(layers, pl.concat([finals.select("zeta", "value"), mean], how="diagonal"), title, height)
 
 
 def intervals(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str) -> alt.LayerChart:
@@ -146,7 +163,7 @@ def intervals(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str) ->
     """
     powers = decades(table["p10"].min(), table["p90"].max())
     scale = alt.Scale(type="log", domain=[powers[0], powers[-1]], nice=False)
-    axis = alt.Axis(values=powers, labelExpr=_POWERS, grid=True, labelOverlap=True, labelFlush=False)
+    axis = alt.Axis(values=powers, labelExpr=POWERS, grid=True, labelOverlap=True, labelFlush=False)
 
     def across(field: str) -> alt.X:
         return alt.X(f"{field}:Q").title("milliseconds a round (log scale)").scale(scale).axis(axis)
@@ -155,8 +172,8 @@ def intervals(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str) ->
     tooltip = [alt.Tooltip(f"{field}:Q").title(f"{text} (ms)").format(",.3~r") for field, text in names.items()]
     base = alt.Chart().encode(
         y=alt.Y("policy:N").title(None).scale(domain=list(looks)).axis(labelLimit=170, grid=False),
-        color=_colour(looks, ()),
-        opacity=_seen(1, 0.15),
+        color=colour(looks, ()),
+        opacity=seen(1, 0.15),
         tooltip=[alt.Tooltip("policy:N"), *tooltip],
     )
     layers = [
@@ -164,7 +181,7 @@ def intervals(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str) ->
         base.mark_rule(strokeWidth=7, strokeCap="round", strokeOpacity=0.4).encode(x=across("p25"), x2="p75:Q"),
         base.mark_point(filled=True, size=70).encode(x=across("median")),
     ]
-    return _panel(layers, table, title, max(80, 26 * len(looks)))
+    return panel(layers, table, title, max(80, 26 * len(looks)))
 
 
 def bounded(
@@ -183,19 +200,19 @@ def bounded(
     height
         of the panel in pixels
     """
-    present = _present(curve, looks)
+    there = present(curve, looks)
     powers = decades(curve["value"].min(), curve["value"].max())
     up = alt.Y("value:Q").title(f"{y} (log scale)").scale(type="log", domain=[powers[0], powers[-1]], nice=False)
-    up = up.axis(values=powers, labelExpr=_POWERS, labelOverlap=True)
+    up = up.axis(values=powers, labelExpr=POWERS, labelOverlap=True)
     tooltip = [
         alt.Tooltip("policy:N"),
         alt.Tooltip("kind:N"),
         alt.Tooltip("t:Q").title("round"),
         alt.Tooltip("value:Q").format(",.4~r"),
     ]
-    base = alt.Chart().encode(x=_rounds(curve), y=up)
+    base = alt.Chart().encode(x=round_axis(curve), y=up)
     lines = base.encode(
-        color=_colour(looks, present), strokeDash=_dashes(looks, present), opacity=_seen(1, 0.1), tooltip=tooltip
+        color=colour(looks, there), strokeDash=dashes(looks, there), opacity=seen(1, 0.1), tooltip=tooltip
     )
     last = int(_ends(curve, "t")[1])
     highest = base.transform_filter(f"datum.t == {last}").transform_aggregate(value="max(value)", groupby=["kind", "t"])
@@ -204,7 +221,7 @@ def bounded(
         lines.transform_filter("datum.kind == 'bound'").mark_line(strokeWidth=1),
         highest.mark_text(align="right", dx=-2, dy=-9).encode(text="kind:N"),
     ]
-    return _panel(layers, thinned(curve), title, height)
+    return panel(layers, thinned(curve), title, height)
 
 
 def decades(low: Any, high: Any) -> list[float]:
@@ -234,19 +251,22 @@ def _plain(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
 
 
-def _panel(layers: list[alt.Chart], frame: pl.DataFrame, title: str, height: int) -> alt.LayerChart:
+def panel(layers: list[alt.Chart], frame: pl.DataFrame, title: str, height: int) -> alt.LayerChart:
+    """The layers as one panel, with the data attached to the whole."""
     whole = alt.LayerChart(layer=layers).properties(title=title, height=height).add_params(ISOLATE)
     with alt.utils.schemapi.debug_mode(False):  # else Altair checks every row against its schema, for a second
         whole.data = alt.InlineData(values=rows(frame))
     return whole
 
 
-def _present(frame: pl.DataFrame, looks: Mapping[str, Style]) -> list[str]:
+def present(frame: pl.DataFrame, looks: Mapping[str, Style]) -> list[str]:
+    """The policies of the frame, in the order of the legend."""
     there = set(frame["policy"])
     return [policy for policy in looks if policy in there]
 
 
-def _rounds(curve: pl.DataFrame) -> alt.X:
+def round_axis(curve: pl.DataFrame) -> alt.X:
+    """The rounds along the horizontal axis."""
     return alt.X("t:Q").title("round t").axis(tickMinStep=1, tickCount=6).scale(domain=_ends(curve, "t"), nice=False)
 
 
@@ -257,20 +277,35 @@ def _ends(frame: pl.DataFrame, *columns: str) -> list[float]:
     return [float(there.min()), float(there.max())] if there.len() else [0.0, 1.0]  # type: ignore[arg-type]  # floats
 
 
-def _seen(shown: float, dimmed: float) -> Any:
+def _vertical_ends(curve: pl.DataFrame, crowded: bool) -> list[float]:
+    """The ends of lines and bands, or of the lines alone in a crowd.
+
+    A band that reaches a little below 0, where no line does, is clipped there rather than given half of the axis.
+    """
+    lines = _ends(curve, "mean")
+    low, high = lines if crowded else _ends(curve, "mean", "low", "high")
+    return [0.0 if lines[0] >= 0.0 > low > -0.05 * high else low, high]
+
+
+def _isolated(shown: float) -> Any:
+    """The opacity of what is seen only of policies that were isolated."""
+    return alt.when("indexof(isolate, datum.policy) >= 0").then(alt.value(shown)).otherwise(alt.value(0))
+
+
+def seen(shown: float, dimmed: float) -> Any:
     """The opacity of a policy that is shown, or dimmed because others were isolated."""
-    chosen = "length(isolate) == 0 || indexof(isolate, datum.policy) >= 0"
-    return alt.when(chosen).then(alt.value(shown)).otherwise(alt.value(dimmed))
+    return alt.when(CHOSEN).then(alt.value(shown)).otherwise(alt.value(dimmed))
 
 
-def _colour(looks: Mapping[str, Style], listed: Iterable[str]) -> alt.Color:
+def colour(looks: Mapping[str, Style], listed: Iterable[str]) -> alt.Color:
     """A policy's colour: its place in the category range of the configuration; a legend of the listed policies."""
     return alt.Color("policy:N").scale(domain=list(looks)).title(None).legend(_legend(listed))
 
 
-def _dashes(looks: Mapping[str, Style], listed: Iterable[str]) -> alt.StrokeDash:
-    dashes = [list(style.dash) for style in looks.values()]
-    return alt.StrokeDash("policy:N").scale(domain=list(looks), range=dashes).title(None).legend(_legend(listed))
+def dashes(looks: Mapping[str, Style], listed: Iterable[str]) -> alt.StrokeDash:
+    """A policy's dashes, with the same legend as its colour."""
+    patterns = [list(style.dash) for style in looks.values()]
+    return alt.StrokeDash("policy:N").scale(domain=list(looks), range=patterns).title(None).legend(_legend(listed))
 
 
 def _legend(listed: Iterable[str]) -> alt.Legend | None:

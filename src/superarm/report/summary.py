@@ -14,9 +14,10 @@ from superarm.report.curves import (
     last_round,
     positive_part,
     reward_ratio,
-    satisfied_share,
 )
 from superarm.report.theme import ordered
+
+EARLY = 10  # rounds that may be spent on learning: "late" figures leave them out
 
 
 def summary(frame: pl.DataFrame) -> pl.DataFrame:
@@ -33,15 +34,22 @@ def summary(frame: pl.DataFrame) -> pl.DataFrame:
         Per policy: ``runs``, and ``rounds`` (of a run; as text, because runs may differ). With ``_mean`` and ``_std``
         (sample standard deviation, null with one run) over the runs at their last round: ``reward_ratio`` (cumulative
         reward over the benchmark's), ``super_arm_regret`` (cumulative, signed), ``positive_regret`` (the sum of its
-        positive parts), ``group_regret``. Then ``satisfied_pooled`` (satisfied over touched groups, all rounds and
-        runs together), ``satisfied_mean`` (the mean of the rounds' shares), ``status`` (shares of the rounds, as
-        text), ``alpha_min`` (null where no round has one), ``select_ms`` and ``update_ms`` (medians).
+        positive parts), ``group_regret``. All runs together: ``reward_ratio_pooled`` (rewards over the benchmark's),
+        its ``reward_ratio_spread`` (standard deviation over the runs of reward - pooled ratio x benchmark's, over the
+        benchmark's mean: a run with an almost empty benchmark counts for little), ``satisfied_pooled`` (satisfied over
+        touched groups), ``satisfied_late`` (the same after round 10). ``satisfied_mean`` is the mean of the runs' own
+        shares. ``broken`` and ``predicted`` (null where a policy predicts nothing) are promises a run. Then ``status``
+        and ``kind`` (shares of the rounds, as text; the latter null where a policy has none), ``alpha_min`` (null
+        where no round has one), ``select_ms`` and ``update_ms`` (medians).
     """
     frame = checked(frame)
     answer = frame.group_by("policy", maintain_order=True).agg(
         runs=pl.col("run").n_unique(),
-        satisfied_pooled=pl.when(pl.col("groups_touched").sum() > 0).then(
-            pl.col("groups_satisfied").sum() / pl.col("groups_touched").sum()
+        reward_ratio_pooled=_over("reward", "optimal_reward"),
+        satisfied_pooled=_over("groups_satisfied", "groups_touched"),
+        broken=(pl.col("groups_touched") - pl.col("groups_satisfied")).sum() / pl.col("run").n_unique(),
+        predicted=pl.when(pl.col("predicted_broken").count() > 0).then(
+            pl.col("predicted_broken").sum() / pl.col("run").n_unique()
         ),
         alpha_min=pl.col("alpha").cast(pl.Float64).min(),
         select_ms=1000 * pl.col("select_seconds").median(),
@@ -61,22 +69,37 @@ def summary(frame: pl.DataFrame) -> pl.DataFrame:
             .agg(value.mean().alias(f"{name}_mean"), value.std().alias(f"{name}_std"))
         )
         answer = answer.join(final, on="policy", how="left")
-    shares = satisfied_share(frame).group_by("policy").agg(satisfied_mean=pl.col("value").mean())
-    answer = answer.join(shares, on="policy", how="left").join(_rounds(frame), on="policy", how="left")
-    statuses = pl.DataFrame({"policy": ordered(frame["policy"]), "status": _statuses(frame)})
+    runs = frame.group_by("policy", "run").agg(satisfied=_over("groups_satisfied", "groups_touched"))
+    late = frame.filter(pl.col("t") > EARLY).group_by("policy")
+    parts = (
+        runs.group_by("policy").agg(satisfied_mean=pl.col("satisfied").mean()),
+        late.agg(satisfied_late=_over("groups_satisfied", "groups_touched")),
+        _ratio_spread(frame),
+        _rounds(frame),
+        _shares(frame, "status"),
+        _shares(frame.drop_nulls("kind"), "kind"),
+    )
+    for part in parts:
+        answer = answer.join(part, on="policy", how="left")
     order = [
         "policy",
         "runs",
         "rounds",
         *(f"{name}_{part}" for name in finals for part in ("mean", "std")),
+        "reward_ratio_pooled",
+        "reward_ratio_spread",
         "satisfied_pooled",
+        "satisfied_late",
         "satisfied_mean",
+        "broken",
+        "predicted",
         "status",
+        "kind",
         "alpha_min",
         "select_ms",
         "update_ms",
     ]
-    return statuses.select("policy").join(answer.join(statuses, on="policy"), on="policy", how="left").select(order)
+    return pl.DataFrame({"policy": ordered(frame["policy"])}).join(answer, on="policy", how="left").select(order)
 
 
 def number(value: float | None, digits: int | None = None) -> str:
@@ -115,6 +138,32 @@ def spread(mean: float | None, std: float | None) -> str:
     return f"{number(mean, digits)} ± {number(std, digits)}"
 
 
+def percent(share: float | None) -> str:
+    """A share as tables print it; what is not all is never rounded up to all.
+
+    Examples
+    --------
+    >>> percent(0.9543), percent(0.99996), percent(1.0), percent(None)
+    ('95.4 %', '>99.9 %', '100.0 %', '–')
+    """
+    if share is None:
+        return "–"
+    return ">99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.1f} %"
+
+
+def _over(part: str, whole: str) -> pl.Expr:
+    """The sum of one column over that of another; null where the latter is 0."""
+    return pl.when(pl.col(whole).sum() != 0).then(pl.col(part).sum() / pl.col(whole).sum())
+
+
+def _ratio_spread(frame: pl.DataFrame) -> pl.DataFrame:
+    """The linearised standard deviation of the pooled reward ratio over the runs."""
+    runs = frame.group_by("policy", "run", maintain_order=True).agg(pl.col("reward", "optimal_reward").sum())
+    left = pl.col("reward") - pl.col("reward").sum() / pl.col("optimal_reward").sum() * pl.col("optimal_reward")
+    usual = pl.col("optimal_reward").mean()
+    return runs.group_by("policy").agg(reward_ratio_spread=pl.when(usual != 0).then(left.std() / usual.abs()))
+
+
 def _rounds(frame: pl.DataFrame) -> pl.DataFrame:
     lengths = (
         frame.group_by("policy", "run").len().group_by("policy").agg(low=pl.col("len").min(), high=pl.col("len").max())
@@ -123,23 +172,19 @@ def _rounds(frame: pl.DataFrame) -> pl.DataFrame:
     return lengths.select("policy", rounds=pl.when(low == high).then(low).otherwise(low + "–" + high))
 
 
-def _statuses(frame: pl.DataFrame) -> list[str]:
+def _shares(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     """For each policy, "optimal 97 %, limit 3 %": the most frequent first, and none rounded away to nothing."""
-    texts = []
-    for policy in ordered(frame["policy"]):
-        counts = (
-            frame.filter(pl.col("policy") == policy)
-            .group_by("status")
-            .len()
-            .sort(["len", "status"], descending=[True, False])
-        )
-        total = counts["len"].sum()
-        parts = []
-        for status, count in counts.iter_rows():
-            share = 100 * count / total
-            name = str(status if status is not None else "none").lower().replace("_", " ")
-            # 99.7 % is not all, and 0.3 % is not none
-            percent = "<1" if share < 1 else ">99" if 99 < share < 100 else f"{share:.0f}"
-            parts.append(f"{name} {percent} %")
-        texts.append(", ".join(parts))
-    return texts
+    counts = (
+        frame.group_by("policy", column)
+        .len()
+        .with_columns(share=100 * pl.col("len") / pl.col("len").sum().over("policy"))
+        .sort(["len", column], descending=[True, False])
+    )
+    texts: dict[str, list[str]] = {}
+    for policy, value, _, share in counts.iter_rows():
+        name = str(value if value is not None else "none").lower().replace("_", " ")
+        # 99.7 % is not all, and 0.3 % is not none
+        rounded = "<1" if share < 1 else ">99" if 99 < share < 100 else f"{share:.0f}"
+        texts.setdefault(policy, []).append(f"{name} {rounded} %")
+    said = {"policy": list(texts), column: [", ".join(parts) for parts in texts.values()]}
+    return pl.DataFrame(said, schema={"policy": pl.String, column: pl.String})
