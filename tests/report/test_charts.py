@@ -6,9 +6,13 @@ import pytest
 
 from superarm.report import charts, curves, theme
 from superarm.report.page import export
-from tests.report.samples import POLICIES, ZETAS, bounds, results
+from tests.report.samples import MANY, POLICIES, ZETAS, bounds, results
 
-NAMES = ["regret", "reward_ratio", "satisfied", "learning", "regret_parts", "bound", "times"]
+NAMES = [
+    *("tradeoff", "regret", "reward_ratio", "satisfied", "learning", "regret_parts", "bound", "times"),
+    *("coverage", "promises"),
+]
+BELIEVING = ["cautious", "tcgp-ucb", "stcgp-ucb", "oclok-ucb", "cgp-ucb"]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +37,8 @@ def values(spec):
 def test_every_figure_is_there_once(drawn):
     assert [figure.name for figure in drawn] == NAMES
     tradeoff = charts.figures(results([*ZETAS, "clairvoyant"], experiment="tradeoff"))
-    assert [figure.name for figure in tradeoff] == ["zeta", *(name for name in NAMES if name != "bound")]
+    names = [name for name in NAMES if name not in ("bound", "promises")]
+    assert [figure.name for figure in tradeoff] == [names[0], "zeta", *names[1:]]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,7 +71,7 @@ def test_a_panel_holds_the_curve_as_it_is(frame, drawn):
 
 
 def test_the_tooltip_lists_every_policy(drawn):
-    rule = specs(drawn[0])[0]["layer"][-1]
+    rule = specs(drawn[1])[0]["layer"][-1]
     assert [part["title"] for part in rule["encoding"]["tooltip"]] == ["round", *POLICIES]
 
 
@@ -93,8 +98,9 @@ def test_captions_say_what_lines_and_bands_are(frame):
 
 
 def test_alternatives_name_every_policy(drawn):
+    some = {"bound": ["tcgp-ucb", "stcgp-ucb"], "coverage": BELIEVING, "promises": ["cautious"]}
     for figure in drawn:
-        for policy in POLICIES if figure.name != "bound" else ["tcgp-ucb", "stcgp-ucb"]:
+        for policy in some.get(figure.name, POLICIES):
             assert policy in figure.alternative, figure.name
 
 
@@ -110,7 +116,7 @@ def test_results_without_groups_or_times_leave_figures_out():
         groups_touched=pl.lit(0), select_seconds=pl.lit(0.0), update_seconds=pl.lit(0.0), optimal_reward=pl.lit(0.0)
     )
     drawn = charts.figures(frame, bounds(frame).clear())
-    assert [figure.name for figure in drawn] == ["regret", "reward_ratio", "learning", "regret_parts"]
+    assert [figure.name for figure in drawn] == ["regret", "reward_ratio", "learning", "regret_parts", "coverage"]
     for figure in drawn:
         assert export(figure)["svg"].startswith(b"<svg")
 
@@ -139,13 +145,43 @@ def test_no_two_policies_look_alike(policies):
         assert len({getattr(style, part) for style in looks}) == len(policies), part
 
 
+def test_settings_are_shades_of_their_policys_colour():
+    looks = theme.styles(MANY)
+    assert len(set(looks.values())) == len(MANY)
+    for part in ("light", "dark"):
+        assert len({getattr(style, part) for style in looks.values()}) == len(MANY)
+    assert looks["cautious"] == theme.styles(["cautious"])["cautious"]
+    assert list(theme.base_styles(MANY)) == [name for name in theme.ordered(MANY) if "=" not in name]
+    cautious = [style.dash for name, style in looks.items() if name.startswith("cautious")]
+    assert len(set(cautious)) == len(cautious)
+
+
+def test_settings_are_ordered_by_number_after_the_policy_without_them():
+    names = ["a x=10", "a x=9", "a x=fast", "a", "tcgp-ucb zeta=0.5", "tcgp-ucb"]
+    assert theme.ordered(names) == ["tcgp-ucb", "tcgp-ucb zeta=0.5", "a", "a x=9", "a x=10", "a x=fast"]
+    assert theme.settings_of("a x=9 y=on") == {"x": "9", "y": "on"}
+    assert theme.base_of("a=b") == "a=b"  # a name is not all settings
+
+
 def test_colours_stand_out_from_the_background():
-    for policies in (POLICIES, ZETAS):
+    for policies in (POLICIES, ZETAS, MANY, [f"stranger x={i}" for i in range(8)] + [f"other y={i}" for i in range(8)]):
         for style in theme.styles(policies).values():
             for back in ("#ffffff", "#fcfcfb"):
                 assert contrast(style.light, back) >= 3
             for back in ("#16181c", "#1c1f24"):
                 assert contrast(style.dark, back) >= 3
+
+
+def test_a_crowd_shows_bands_only_of_policies_that_are_singled_out():
+    few, many = charts.regret(results(POLICIES, rounds=2)), charts.regret(results(MANY, rounds=2))
+    for figure, at_first in ((few, "length(isolate) == 0 || indexof"), (many, "indexof")):
+        opacity = specs(figure)[0]["layer"][0]["encoding"]["opacity"]
+        (shown,) = opacity["condition"]
+        assert shown["value"] == 0.13
+        assert shown["test"].startswith(at_first)
+        assert opacity["value"] < 0.02
+    assert "singled out" in many.caption
+    assert "singled out" not in few.caption
 
 
 def test_names_of_policies_may_hold_anything():

@@ -34,7 +34,7 @@ def charts(tab):
 
 def test_every_chart_is_drawn(tab):
     places = tab.value("document.querySelectorAll('.panel').length")
-    assert charts(tab) == places == 21
+    assert charts(tab) == places == 27
     lines = tab.value("document.querySelectorAll('#regret-0 .mark-line path').length")
     bands = tab.value("document.querySelectorAll('#regret-0 .mark-area path').length")
     assert (lines, bands) == (len(POLICIES), len(POLICIES))
@@ -71,6 +71,23 @@ def test_the_legend_isolates_a_policy_in_all_charts(tab):
     assert tab.value(shown) == len(POLICIES)
 
 
+def test_pointing_at_a_policy_in_the_explorer_tells_all_its_figures(tab):
+    tab.look(width=1280)
+    place = tab.value(
+        "(() => { document.querySelector('#tradeoff-0').scrollIntoView({block: 'center'});"
+        " const dots = [...document.querySelectorAll('#tradeoff-0 .mark-symbol path')];"
+        " const b = dots[dots.length - 1].getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+    )
+    tab.move(place[0] - 3, place[1])
+    tab.move(*place)
+    tab.until("document.querySelector('#vg-tooltip-element.visible')")
+    words = tab.value("document.querySelector('#vg-tooltip-element').innerText")
+    for part in ("cautious", "reward, pooled", "group regret", "satisfied, pooled", "broken a run", "predicted a run"):
+        assert part in words
+    tab.move(1, 1)
+    tab.until("!document.querySelector('#vg-tooltip-element.visible')")
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("dark", [True, False])
 def test_it_fits_the_screen_and_follows_the_readers_scheme(tab, width, dark):
@@ -78,6 +95,6 @@ def test_it_fits_the_screen_and_follows_the_readers_scheme(tab, width, dark):
     tab.until(f"document.documentElement.dataset.drawn === '{'dark' if dark else 'light'}'")
     tab.until("document.documentElement.scrollWidth <= innerWidth")
     tab.until("[...document.querySelectorAll('.panel')].every(p => p.scrollWidth <= p.clientWidth + 1)")
-    assert charts(tab) == 21
+    assert charts(tab) == 27
     text = tab.value("getComputedStyle(document.querySelector('#regret-0 .role-title text')).fill")
     assert text == ("rgb(230, 230, 227)" if dark else "rgb(31, 35, 40)")

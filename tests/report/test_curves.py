@@ -92,8 +92,21 @@ def test_summary_is_what_plain_python_finds(frame, policy):
         assert row[f"{name}_std"] == pytest.approx(statistics.stdev(values), abs=1e-12)
     touched = sum(r["groups_touched"] for r in rows)
     assert row["satisfied_pooled"] == pytest.approx(sum(r["groups_satisfied"] for r in rows) / touched)
-    shares = [r["groups_satisfied"] / r["groups_touched"] for r in rows if r["groups_touched"]]
+    shares = [sum(r["groups_satisfied"] for r in run) / sum(r["groups_touched"] for r in run) for run in runs]
     assert row["satisfied_mean"] == pytest.approx(statistics.fmean(shares))
+    late = [r for r in rows if r["t"] > 10]
+    kept = sum(r["groups_satisfied"] for r in late) / sum(r["groups_touched"] for r in late)
+    assert row["satisfied_late"] == pytest.approx(kept)
+    reward, optimal = sum(r["reward"] for r in rows), sum(r["optimal_reward"] for r in rows)
+    assert row["reward_ratio_pooled"] == pytest.approx(reward / optimal)
+    left = [sum(r["reward"] - reward / optimal * r["optimal_reward"] for r in run) for run in runs]
+    assert row["reward_ratio_spread"] == pytest.approx(statistics.stdev(left) / (optimal / 3), abs=1e-12)
+    assert row["broken"] == pytest.approx((touched - sum(r["groups_satisfied"] for r in rows)) / 3)
+    if policy == "cautious":
+        assert row["predicted"] == pytest.approx(sum(r["predicted_broken"] for r in rows) / 3)
+        assert row["kind"] == "certified 97 %, exploring 3 %"
+    else:
+        assert row["predicted"] is row["kind"] is None
     assert row["select_ms"] == pytest.approx(1000 * statistics.median(r["select_seconds"] for r in rows))
     assert row["update_ms"] == pytest.approx(1000 * statistics.median(r["update_seconds"] for r in rows))
     alphas = [r["alpha"] for r in rows if r["alpha"] is not None]
@@ -127,7 +140,21 @@ def test_the_benchmark_may_earn_nothing_and_rounds_may_touch_nothing():
     )
     assert curves.reward_ratio(frame)["value"].null_count() == 8
     row = summary(frame).to_dicts()[0]
-    assert row["reward_ratio_mean"] is row["satisfied_pooled"] is row["satisfied_mean"] is None
+    for name in ("reward_ratio_mean", "reward_ratio_pooled", "reward_ratio_spread", "satisfied_pooled"):
+        assert row[name] is None
+    assert row["satisfied_mean"] is row["satisfied_late"] is None  # no round after the tenth either
+
+
+def test_a_run_with_an_almost_empty_benchmark_hardly_moves_the_pooled_ratio():
+    frame = results(["tcgp-ucb"], runs=4, rounds=10)
+    empty = frame.with_columns(
+        optimal_reward=pl.when(pl.col("run") == 3).then(1e-4).otherwise("optimal_reward"),
+        reward=pl.when(pl.col("run") == 3).then(-0.1).otherwise("reward"),
+    )
+    row, before = summary(empty).to_dicts()[0], summary(frame.filter(pl.col("run") < 3)).to_dicts()[0]
+    assert row["reward_ratio_mean"] < -100
+    assert row["reward_ratio_pooled"] == pytest.approx(before["reward_ratio_pooled"], abs=0.01)
+    assert row["reward_ratio_spread"] < 0.1
 
 
 def test_thinning_keeps_ends_and_values():

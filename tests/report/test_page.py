@@ -137,7 +137,7 @@ def test_a_banner_says_when_data_are_not_the_papers(frame, data, banner):
 
 def test_a_banner_says_when_rounds_are_missing(frame):
     page = pages.page(frame.head(500), manifest(frame), [], ())
-    assert "500 of 810 rounds are there" in page
+    assert "500 of 900 rounds are there" in page
 
 
 def test_equal_results_give_equal_bytes(frame, folder, tmp_path):

@@ -112,7 +112,8 @@ def curves(
     target = (
         [] if rule is None else [alt.Chart().mark_rule(strokeWidth=1.4, strokeDash=[2, 2]).encode(y=alt.datum(rule))]
     )
-    return panel([band, line, *target, dots, pointer], drawn, title, height)
+    bands = [] if curve["low"].is_null().all() else [band]
+    return panel([*bands, line, *target, dots, pointer], drawn, title, height)
 
 
 def against_zeta(finals: pl.DataFrame, *, title: str, y: str, height: int = 240) -> alt.LayerChart:

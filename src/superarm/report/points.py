@@ -11,6 +11,7 @@ import polars as pl
 from superarm.report.curves import thinned
 from superarm.report.labels import SIDES, placed
 from superarm.report.panels import CHOSEN, POWERS, colour, dashes, panel, present, round_axis, seen
+from superarm.report.summary import EARLY, number, percent
 from superarm.report.theme import Style, base_of, base_styles, settings_of
 
 MOST_DECADES = 6  # that a scale with a zero shows
@@ -70,19 +71,27 @@ def tradeoff(table: pl.DataFrame, looks: Mapping[str, Style], *, width: int, hei
     sides = placed(spots, rows["name"].to_list(), width, height, first)
     rows = rows.with_columns(side=pl.Series(sides, dtype=pl.String))
     tips = {
-        "reward_ratio_pooled": ("reward, pooled", ".3f"),
-        "reward_ratio_mean": ("reward, mean of runs", ".3f"),
-        "group_regret_mean": ("group regret", ",.4~r"),
-        "group_regret_std": ("± std", ",.3~r"),
-        "satisfied_pooled": ("satisfied, pooled", ".2%"),
-        "satisfied_late": ("satisfied after round 10", ".2%"),
-        "broken": ("broken a run", ",.4~r"),
-        "predicted": ("predicted a run", ",.4~r"),
-        "select_ms": ("select, median ms", ",.3~r"),
+        "reward, pooled": "reward_ratio_pooled",
+        "reward, mean of runs": "reward_ratio_mean",
+        "group regret": "group_regret_mean",
+        "group regret, std": "group_regret_std",
+        "satisfied, pooled": "satisfied_pooled",
+        f"satisfied after round {EARLY}": "satisfied_late",
+        "broken a run": "broken",
+        "predicted a run": "predicted",
+        "select, median ms": "select_ms",
     }
+    # As text: Vega would call a missing number NaN.
+    said = [
+        pl.col(column)
+        .map_elements(percent if column.startswith("satisfied") else number, return_dtype=pl.String, skip_nulls=False)
+        .alias(f"tip{place}")
+        for place, column in enumerate(tips.values())
+    ]
+    rows = rows.with_columns(said)
     tooltip = [
         alt.Tooltip("policy:N"),
-        *(alt.Tooltip(f"{field}:Q").title(title).format(form) for field, (title, form) in tips.items()),
+        *(alt.Tooltip(f"tip{place}:N").title(title) for place, title in enumerate(tips)),
         alt.Tooltip("pareto:N").title("not dominated"),
     ]
     # All settings of a policy have its colour: the ordinal range of the configuration.
@@ -122,8 +131,23 @@ def tradeoff(table: pl.DataFrame, looks: Mapping[str, Style], *, width: int, hei
         for side, look in SIDES.items()
         if side in sides
     ]
-    drawn = ["policy", "base", "name", "side", "pareto", "shown", "beneath", "left", "right", "bottom", "top"]
-    return panel(layers, rows.select(*drawn, *tips), "Reward and group regret", height)
+    drawn = [
+        "policy",
+        "group_regret_mean",
+        "base",
+        "name",
+        "side",
+        "pareto",
+        "shown",
+        "beneath",
+        "left",
+        "right",
+        "bottom",
+        "top",
+    ]
+    return panel(
+        layers, rows.select(*drawn, *(f"tip{place}" for place in range(len(tips)))), "Reward and group regret", height
+    )
 
 
 def broken_over_time(

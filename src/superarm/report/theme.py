@@ -131,7 +131,7 @@ def styles(policies: Iterable[str]) -> dict[str, Style]:
                 share = rank / max(1, len(members) - 1)
                 light, dark = _between(_RAMP_LIGHT, share), _between(_RAMP_DARK, share)
             else:
-                share = (rank + 0.5) / len(members)
+                share = (rank + 0.4) / len(members)  # not half: that is the policy without settings
                 tinge = _TINGES[place % len(_TINGES)]
                 light = _between(_shades(bases[base].light, tinge, back=_WHITE), share)
                 dark = _between(_shades(bases[base].dark, tinge, back=_CARD_DARK), share)

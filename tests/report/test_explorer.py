@@ -1,0 +1,108 @@
+import math
+from itertools import pairwise
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from superarm.report import explorer, points
+from superarm.report.labels import SIDES, _box, _overlap, placed
+from tests.report.samples import MANY, POLICIES, results
+
+few = st.sampled_from([0.0, 1.0, 2.0, 3.0])  # many ties
+numbers = few | st.floats(-10, 10) | st.sampled_from([math.nan, math.inf, None])
+
+
+@given(st.lists(st.tuples(numbers, numbers), max_size=12))
+def test_pareto_is_what_comparing_all_pairs_finds(pairs):
+    found = explorer.pareto([cost for cost, _ in pairs], [gain for _, gain in pairs])
+    whole = [pair for pair in pairs if all(value is not None and math.isfinite(value) for value in pair)]
+    for pair, kept in zip(pairs, found, strict=True):
+        if pair not in whole:
+            assert not kept
+            continue
+        beaten = any(other[0] <= pair[0] and other[1] >= pair[1] and other != pair for other in whole)
+        assert kept == (not beaten)
+
+
+def test_the_benchmark_dominates_nobody():
+    table = explorer.points(results(POLICIES))
+    marked = dict(table.select("policy", "pareto").iter_rows())
+    assert marked["cautious"]
+    assert not marked["clairvoyant"]
+    rows = {row["policy"]: row for row in table.iter_rows(named=True) if row["policy"] != "clairvoyant"}
+    for policy, row in rows.items():
+        better = [
+            other
+            for other in rows.values()
+            if other["group_regret_mean"] < row["group_regret_mean"]
+            and other["reward_ratio_pooled"] > row["reward_ratio_pooled"]
+        ]
+        assert not (marked[policy] and better)
+
+
+def test_a_point_without_regret_is_drawn():
+    frame = results(["cautious", "tcgp-ucb", "clairvoyant"]).with_columns(
+        group_regret=pl.when(pl.col("policy") == "cautious").then(0.0).otherwise("group_regret")
+    )
+    (panel,) = explorer.tradeoff(frame).panels
+    spec = panel.to_dict()
+    scale = spec["layer"][-1]["encoding"]["x"]["scale"]
+    assert scale["type"] == "symlog"
+    assert scale["domain"][0] < 0 < scale["constant"]
+    (rows,) = spec["datasets"].values()
+    drawn = {row["policy"]: row for row in rows}
+    assert drawn["cautious"]["group_regret_mean"] == 0
+    assert drawn["cautious"]["name"] == "cautious"
+
+
+def test_settings_are_named_at_their_points_and_coloured_by_their_policy():
+    (panel,) = explorer.tradeoff(results(MANY, rounds=12)).panels
+    (rows,) = panel.to_dict()["datasets"].values()
+    drawn = {row["policy"]: row for row in rows}
+    assert len(drawn) == len(MANY)
+    assert drawn["cautious confidence=0.95"]["base"] == drawn["cautious"]["base"] == "cautious"
+    assert drawn["cautious confidence=0.95"]["name"] == "confidence 0.95"
+
+
+def test_a_straggler_does_not_squeeze_the_others():
+    frame = results(["tcgp-ucb", "stcgp-ucb", "cgp-ucb"]).with_columns(
+        reward=pl.when(pl.col("policy") == "cgp-ucb").then(0.01).otherwise("reward")
+    )
+    (panel,) = explorer.tradeoff(frame).panels
+    spec = panel.to_dict()
+    low, high = spec["layer"][-1]["encoding"]["y"]["scale"]["domain"]
+    assert 0.5 < low < high
+    (rows,) = spec["datasets"].values()
+    beneath = {row["policy"]: (row["beneath"], row["shown"]) for row in rows}
+    assert beneath["cgp-ucb"] == (True, pytest.approx(low, rel=1e-5))
+    assert not beneath["tcgp-ucb"][0]
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=8))
+def test_ticks_hold_zero_and_every_value(values):
+    ticks = points.zero_and_decades(values)
+    assert ticks[0] == 0
+    assert len(ticks) >= 3
+    assert ticks == sorted(ticks)
+    assert max(values, default=0.0) <= ticks[-1]
+    for low, high in pairwise(ticks[1:]):
+        assert high == pytest.approx(10 * low)
+
+
+spots = st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), min_size=1, max_size=15)
+
+
+@given(spots)
+def test_names_lie_inside_and_on_nothing(spots):
+    names = [f"name {i}" for i in range(len(spots))]
+    sides = placed(spots, names, 300, 200, range(len(spots)))
+    boxes = [_box(spot, name, SIDES[side]) for spot, name, side in zip(spots, names, sides, strict=True) if side]
+    for i, box in enumerate(boxes):
+        assert box[0] >= 0
+        assert box[1] >= 0
+        assert box[2] <= 300
+        assert box[3] <= 200
+        assert not any(_overlap(box, other) for other in boxes[:i])
+        assert not any(box[0] < x < box[2] and box[1] < y < box[3] for x, y in spots)

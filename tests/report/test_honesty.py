@@ -1,0 +1,113 @@
+"""Verdicts and charts on honesty against plain Python over the rows."""
+
+import polars as pl
+import pytest
+
+from superarm.calibration import Finding
+from superarm.experiments.results import SAID_BY_SOME
+from superarm.report import calibration, curves, honesty
+from superarm.report import page as pages
+from superarm.report.charts import figures
+from superarm.report.folder import table, warning
+from tests.report.samples import POLICIES, manifest, results
+
+RUNS = 8
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return results(POLICIES, runs=RUNS, rounds=60, narrow="oclok-ucb", hopeful="cautious")
+
+
+@pytest.fixture(scope="module")
+def found(frame):
+    return {one.policy: one for one in honesty.honesty(frame)}
+
+
+def test_only_policies_that_say_what_they_believe_are_judged(found):
+    assert list(found) == ["cautious", "tcgp-ucb", "stcgp-ucb", "oclok-ucb", "cgp-ucb"]
+    assert [policy for policy, one in found.items() if one.promises is not None] == ["cautious"]
+
+
+def test_figures_are_counts_of_the_rows(frame, found):
+    for policy, one in found.items():
+        rows = frame.filter(pl.col("policy") == policy).to_dicts()
+        for output, verdict in enumerate(one.intervals, start=1):
+            shares = []
+            for run in range(RUNS):
+                mine = [row for row in rows if row["run"] == run]
+                shares.append(sum(r[f"covered_{output}"] for r in mine) / sum(len(r["arms"]) for r in mine))
+            assert verdict.observed == pytest.approx(sum(shares) / RUNS)
+            assert verdict.units == RUNS
+    rows = frame.filter(pl.col("policy") == "cautious").to_dicts()
+    promises = found["cautious"].promises
+    assert promises.observed == sum(row["groups_touched"] - row["groups_satisfied"] for row in rows)
+    assert promises.expected == pytest.approx(sum(row["predicted_broken"] for row in rows))
+
+
+def test_the_dishonest_are_called_out_and_nobody_else(found):
+    for policy, one in found.items():
+        expected = Finding.OVERCONFIDENT if policy == "oclok-ucb" else Finding.HONEST
+        assert [verdict.finding for verdict in one.intervals] == [expected, expected]
+    assert found["cautious"].promises.finding is Finding.OVERCONFIDENT
+    honest = honesty.honesty(results(["cautious"], runs=RUNS, rounds=60))
+    assert honest[0].promises.finding is Finding.HONEST
+    assert honesty.warnings(honest) == []
+
+
+def test_few_runs_are_too_few_to_tell():
+    (one,) = honesty.honesty(results(["cautious"], runs=2, rounds=60))
+    assert {v.finding for v in (*one.intervals, one.promises)} == {Finding.TOO_FEW_TO_TELL}
+
+
+def test_the_warning_is_at_the_top_of_the_page_and_in_the_terminal(frame, found):
+    page = pages.page(frame, manifest(frame), [], ())
+    banner = page.index("<strong>Overconfident.</strong>")
+    assert banner < page.index("<nav")
+    for part in ("oclok-ucb (5", "% of output 2)", "cautious (", "broken,", "noise_std", "docs/calibration.md"):
+        assert part in page[banner : page.index("<nav")]
+    line = warning(frame)
+    assert line.startswith("overconfident: cautious, oclok-ucb;")
+    assert "\n" not in line
+    good = frame.filter(pl.col("policy").is_in(["tcgp-ucb", "uniform"]))
+    assert warning(good) is None
+    assert "Overconfident." not in pages.page(good, manifest(good), [], ())
+
+
+def test_coverage_is_that_of_the_last_ten_rounds_of_all_runs(frame):
+    curve = honesty.coverage_by_round(curves.checked(frame), 2)
+    assert curve["policy"].unique(maintain_order=True).to_list() == [
+        *("cautious", "tcgp-ucb", "stcgp-ucb", "oclok-ucb", "cgp-ucb")
+    ]
+    rows = frame.filter(pl.col("policy") == "stcgp-ucb").to_dicts()
+    drawn = dict(curve.filter(pl.col("policy") == "stcgp-ucb").select("t", "mean").iter_rows())
+    for t in range(1, 61):
+        recent = [row for row in rows if t - 10 < row["t"] <= t]
+        assert drawn[t] == pytest.approx(
+            sum(row["covered_2"] for row in recent) / sum(len(row["arms"]) for row in recent)
+        )
+
+
+def test_older_results_are_read_and_said_to_tell_nothing(frame):
+    old = frame.drop(*SAID_BY_SOME)
+    assert honesty.honesty(old) == ()
+    assert warning(old) is None
+    names = [figure.name for figure in figures(old)]
+    assert "coverage" not in names
+    assert "promises" not in names
+    page = pages.page(old, manifest(old), [], figures(old))
+    assert "There is nothing to judge here" in page
+    assert "ground of the choice" not in str(table(old).renderables)
+
+
+def test_broken_and_predicted_stand_side_by_side(frame):
+    left, right = (panel.to_dict() for panel in calibration.promises(curves.checked(frame)).panels)
+    (rows,) = right["datasets"].values()
+    runs = [row for row in rows if row["kind"] == "run"]
+    mine = frame.filter((pl.col("policy") == "cautious") & (pl.col("run") == 0))
+    assert runs[0]["broken"] == (mine["groups_touched"] - mine["groups_satisfied"]).sum()
+    assert runs[0]["predicted"] == pytest.approx(mine["predicted_broken"].sum(), rel=1e-5)
+    assert len(runs) == RUNS
+    (lines,) = left["datasets"].values()
+    last = {row["kind"]: row["mean"] for row in lines if row["t"] == 60}
+    assert last["broken"] == pytest.approx(sum(row["broken"] for row in runs) / RUNS, rel=1e-5)
