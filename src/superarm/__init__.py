@@ -38,6 +38,7 @@ from superarm.policies.uniform import Uniform
 from superarm.posteriors.exact import ExactPosterior
 from superarm.posteriors.inducing import GreedyVariance, RandomSubset
 from superarm.posteriors.kernels import Linear, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
+from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import Coregionalised, Independent
 from superarm.posteriors.posterior import Belief
 from superarm.posteriors.sparse import SparsePosterior
@@ -111,6 +112,7 @@ __all__ = [
     "RandomSubset",
     "GreedyVariance",
     "Belief",
+    "Learning",
     "Indices",
     "beta",
     "double_ucb",

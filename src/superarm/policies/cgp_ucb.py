@@ -16,6 +16,7 @@ from superarm.feasible import AtMost, Exactly
 from superarm.oracles.oracle import Selection
 from superarm.policies.oclok_ucb import OCLOKUCB
 from superarm.policies.ties import Seed
+from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Round
 
@@ -38,8 +39,11 @@ class CGPUCB:
         max_arms: int | None = None,
         beta_scale: float = 1.0,
         seed: Seed = 0,
+        learn: bool | Learning = False,
     ) -> None:
-        self.one_arm = OCLOKUCB(posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed)
+        self.one_arm = OCLOKUCB(
+            posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed, learn=learn
+        )
 
     @property
     def posterior(self) -> Posterior:

@@ -12,6 +12,7 @@ from superarm.groups import IntArray
 from superarm.indices import beta
 from superarm.policies.settings import fraction, positive
 from superarm.policies.ties import Seed, seed_number, tie_order
+from superarm.posteriors.learning import LEARNING, Learning, Learns
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
@@ -36,6 +37,10 @@ class Learner:
         beta_t is multiplied by it
     largest_round
         most arms seen in an updated round: M where ``max_arms`` is None
+    learning
+        how and when hyperparameters are learnt, or None: never
+    updates
+        how often outcomes came
     """
 
     posterior: Posterior
@@ -44,6 +49,8 @@ class Learner:
     seed: int
     beta_scale: float = 1.0
     largest_round: int = 0
+    learning: Learning | None = None
+    updates: int = 0
 
     @classmethod
     def of(
@@ -54,6 +61,7 @@ class Learner:
         max_arms: int | None = None,
         beta_scale: float = 1.0,
         seed: Seed,
+        learn: bool | Learning = False,
     ) -> Learner:
         """Check the settings and draw a number from the seed."""
         if isinstance(posterior, type) or not isinstance(posterior, Posterior):
@@ -66,6 +74,7 @@ class Learner:
             max_arms=None if max_arms is None else int(max_arms),
             seed=seed_number(seed),
             beta_scale=positive("beta_scale", beta_scale),
+            learning=_learning(learn, posterior),
         )
 
     def beta(self, round: Round) -> float:
@@ -87,5 +96,21 @@ class Learner:
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Condition the posterior on the outcomes of a round; if anything is wrong, nothing changes."""
         shown = Outcomes.of(round, arms, outcomes)
-        self.posterior = self.posterior.condition(round.contexts[shown.arms], shown.values)
+        posterior = self.posterior.condition(round.contexts[shown.arms], shown.values)
+        updates = self.updates + 1
+        if self.learning is not None and self.learning.due(updates) and isinstance(posterior, Learns):
+            posterior = posterior.learned(self.learning, np.random.default_rng((self.seed, updates)))
+        self.posterior, self.updates = posterior, updates
         self.largest_round = max(self.largest_round, len(round))
+
+
+def _learning(learn: bool | Learning, posterior: Posterior) -> Learning | None:
+    """How to learn hyperparameters: not at all, by default, or as told."""
+    if not isinstance(learn, bool | Learning):
+        raise InvalidArgument("learn", "True, False or a superarm.Learning", repr(learn))
+    if learn is False:
+        return None
+    if not isinstance(posterior, Learns):
+        expected = "a posterior with a method learned(learning, seed) where learn is asked for"
+        raise InvalidArgument("posterior", expected, f"a {type(posterior).__name__}")
+    return LEARNING if learn is True else learn

@@ -14,6 +14,7 @@ from superarm import storage
 from superarm.oracles.oracle import Selection, SuperArmOracle
 from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.policies.ties import Seed
+from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Round
 
@@ -38,6 +39,7 @@ class OCLOKUCB:
         batch_aware: bool = False,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
+        learn: bool | Learning = False,
     ) -> None:
         self.without_groups = TCGPUCB(
             posterior,
@@ -48,6 +50,7 @@ class OCLOKUCB:
             batch_aware=batch_aware,
             oracle=oracle,
             seed=seed,
+            learn=learn,
         )
 
     @property

@@ -17,6 +17,7 @@ from superarm.policies.batch import belief_in_order, by_index, covarying
 from superarm.policies.learner import Learner
 from superarm.policies.settings import flag, oracle_or_exact
 from superarm.policies.ties import Seed
+from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Round
 
@@ -49,6 +50,8 @@ class TCGPUCB:
         finds the super arm; by default :class:`~superarm.Automatic`
     seed
         decides ties, together with t
+    learn
+        whether, and how, hyperparameters are learnt as outcomes come: see :class:`~superarm.Learning`
 
     Notes
     -----
@@ -93,10 +96,13 @@ class TCGPUCB:
         batch_aware: bool = False,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
+        learn: bool | Learning = False,
     ) -> None:
         if isinstance(zeta, bool) or not isinstance(zeta, Real) or not 0.0 <= zeta <= 1.0:
             raise InvalidArgument("zeta", "a number from 0 to 1", repr(zeta))
-        self.learner = Learner.of(posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed)
+        self.learner = Learner.of(
+            posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed, learn=learn
+        )
         self.batch_aware = flag("batch_aware", batch_aware)
         if self.batch_aware:
             covarying(posterior)

@@ -11,6 +11,7 @@ from superarm.posteriors.kernels import (
     RationalQuadratic,
     SquaredExponential,
 )
+from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import Coregionalised, Independent
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.posteriors.sparse import SparsePosterior
@@ -34,4 +35,5 @@ __all__ = [
     "InducingRule",
     "GreedyVariance",
     "RandomSubset",
+    "Learning",
 ]

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
+from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.posterior import Array
 
 
@@ -30,7 +31,10 @@ class Observations:
 
     def present(self) -> Observations:
         """Only the points where a value came."""
-        rows = self.counts > 0
+        return self.at(np.flatnonzero(self.counts > 0))
+
+    def at(self, rows: npt.NDArray[np.intp]) -> Observations:
+        """Only some of the points."""
         return Observations(
             points=self.points[rows],
             counts=self.counts[rows],
@@ -77,6 +81,10 @@ class Engine(Protocol):
 
     def column(self, j: int) -> Self:
         """The engine of column j alone; memory is shared."""
+        ...
+
+    def fresh(self, kernel: Kernel) -> Self:
+        """An engine of the same kind and as many columns that has seen nothing, with this kernel."""
         ...
 
 

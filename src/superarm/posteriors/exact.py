@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from superarm.posteriors.engine import Observations
 from superarm.posteriors.factor import Factor
+from superarm.posteriors.fitting import learned
 from superarm.posteriors.kernel import Kernel
+from superarm.posteriors.learning import LEARNING, Learning
 from superarm.posteriors.outputs import Mean, Outputs
 from superarm.posteriors.posterior import Array, Belief
 from superarm.posteriors.two_outputs import Seed, TwoOutputs
@@ -29,6 +31,11 @@ class ExactEngine:
     factor: Factor
     within: Array  # (q,) log density of the values given the means that are rows of the factor
     distinct: int  # distinct points; a repeat of an earlier point may be one more row for a while
+
+    @staticmethod
+    def empty(kernel: Kernel, columns: int) -> ExactEngine:
+        """No data yet, for q columns of values."""
+        return ExactEngine(kernel=kernel, factor=Factor.empty(columns), within=np.zeros(columns), distinct=0)
 
     @property
     def jitter(self) -> float:
@@ -83,6 +90,10 @@ class ExactEngine:
         z = np.ascontiguousarray(self.factor.z[:, j : j + 1])
         return replace(self, factor=replace(self.factor, z=z), within=self.within[j : j + 1].copy())
 
+    def fresh(self, kernel: Kernel) -> ExactEngine:
+        """No data yet, with another kernel."""
+        return ExactEngine.empty(kernel, len(self.within))
+
 
 @storable
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -113,10 +124,7 @@ class ExactPosterior:
         *,
         mean: Mean = 0.0,
     ) -> None:
-        def engine(kernel: Kernel, columns: int) -> ExactEngine:
-            return ExactEngine(kernel=kernel, factor=Factor.empty(columns), within=np.zeros(columns), distinct=0)
-
-        object.__setattr__(self, "state", TwoOutputs.prior(kernel, noise_std, mean, engine))
+        object.__setattr__(self, "state", TwoOutputs.prior(kernel, noise_std, mean, ExactEngine.empty))
 
     def predict(self, contexts: npt.ArrayLike) -> Belief:
         """Belief about both expected outcomes at contexts ``(M, D)``."""
@@ -126,6 +134,18 @@ class ExactPosterior:
         """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
         posterior = object.__new__(ExactPosterior)
         object.__setattr__(posterior, "state", self.state.condition(contexts, outcomes))
+        return posterior
+
+    def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> ExactPosterior:
+        """The same data with hyperparameters learnt from them: see :class:`Learning`.
+
+        This very posterior, where there is too little to learn from or nothing better is found.
+        """
+        state = learned(self.state, learning, seed)
+        if state is self.state:
+            return self
+        posterior = object.__new__(ExactPosterior)
+        object.__setattr__(posterior, "state", state)
         return posterior
 
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:

@@ -65,6 +65,22 @@ Outputs: TypeAlias = Independent | Coregionalised
 
 
 @storable
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What a posterior was told at the start; what is learnt later stays near it."""
+
+    outputs: Outputs
+    noise_std: tuple[float, float]
+    tied: bool  # whether one kernel object and one noise were given for both outputs
+
+    @staticmethod
+    def of(outputs: Outputs, noise_std: tuple[float, float]) -> Given:
+        """Note whether the outputs are tied: a loaded pair of kernels is never one object."""
+        one = isinstance(outputs, Independent) and outputs.first is outputs.second
+        return Given(outputs=outputs, noise_std=noise_std, tied=one and noise_std[0] == noise_std[1])
+
+
+@storable
 @dataclass(frozen=True)
 class PointKernel:
     """Kernel over points (x, i), an output's number i behind the context: ``B_ij k(x, y)``."""

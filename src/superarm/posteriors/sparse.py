@@ -12,9 +12,11 @@ from scipy.linalg import lapack, solve_triangular
 from superarm.errors import InvalidArgument
 from superarm.posteriors.basis import Basis
 from superarm.posteriors.engine import Observations
+from superarm.posteriors.fitting import learned
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.inducing import GreedyVariance, InducingRule, PairedRule
 from superarm.posteriors.kernel import Kernel
+from superarm.posteriors.learning import LEARNING, Learning
 from superarm.posteriors.outputs import Mean, Outputs, PointKernel
 from superarm.posteriors.posterior import Array, Belief, as_floats
 from superarm.posteriors.two_outputs import Seed, TwoOutputs
@@ -143,6 +145,10 @@ class SparseEngine:
         root[r, r] = np.linalg.norm(self.root[r:, r + j])
         return replace(self, root=root, constant=self.constant[j : j + 1].copy())
 
+    def fresh(self, kernel: Kernel) -> SparseEngine:
+        """No data yet, with another kernel and the same rule."""
+        return SparseEngine.empty(kernel, self.rule, np.empty((0, 0)), len(self.constant))
+
 
 @storable
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -194,6 +200,18 @@ class SparsePosterior:
         """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
         posterior = object.__new__(SparsePosterior)
         object.__setattr__(posterior, "state", self.state.condition(contexts, outcomes))
+        return posterior
+
+    def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> SparsePosterior:
+        """The same data with hyperparameters learnt from them: see :class:`Learning`.
+
+        This very posterior, where there is too little to learn from or nothing better is found.
+        """
+        state = learned(self.state, learning, seed)
+        if state is self.state:
+            return self
+        posterior = object.__new__(SparsePosterior)
+        object.__setattr__(posterior, "state", state)
         return posterior
 
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:

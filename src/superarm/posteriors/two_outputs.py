@@ -20,6 +20,7 @@ from superarm.posteriors.history import Collapsed, History, collapse, distinct_r
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.outputs import (
     Coregionalised,
+    Given,
     Independent,
     Mean,
     Outputs,
@@ -50,6 +51,7 @@ class TwoOutputs:
     mean: SettledMean
     engines: tuple[Engine, ...]
     history: History
+    given: Given
 
     @staticmethod
     def prior(
@@ -60,14 +62,22 @@ class TwoOutputs:
     ) -> TwoOutputs:
         """No data yet; ``engine(kernel, q)`` makes an empty engine of q columns."""
         outputs, noise = settled_outputs(kernel), settled_noise(noise_std)
+        given = Given.of(outputs, noise)
         engines: tuple[Engine, ...]
         if isinstance(outputs, Coregionalised):
             engines = (engine(PointKernel(outputs), 1),)
-        elif outputs.first is outputs.second and noise[0] == noise[1]:
+        elif given.tied:
             engines = (engine(outputs.first, 2),)
         else:
             engines = (engine(outputs.first, 1), engine(outputs.second, 1))
-        return TwoOutputs(outputs=outputs, noise_std=noise, mean=settled_mean(mean), engines=engines, history=History())
+        return TwoOutputs(
+            outputs=outputs,
+            noise_std=noise,
+            mean=settled_mean(mean),
+            engines=engines,
+            history=History(),
+            given=given,
+        )
 
     @property
     def joint(self) -> bool:
@@ -97,21 +107,22 @@ class TwoOutputs:
         if self.shared and not came.all():
             # From here on the outputs have seen different data; so far they share the factor.
             state = replace(state, engines=(self.engines[0].column(0), self.engines[0].column(1)))
+        return state._shown(batch, known)
 
-        @cache
-        def total() -> tuple[Observations, ...]:
-            merged = joined(history.runs)
-            return state._observations(merged, np.zeros((len(merged), 2), dtype=np.bool_))
+    def everything(self) -> tuple[Observations, ...]:
+        """All that each engine was told, as if at once; something was observed."""
+        merged = joined(self.history.runs)
+        return self._observations(merged, np.zeros((len(merged), 2), dtype=np.bool_))
 
-        def everything(engine: int) -> Observations:
-            return total()[engine]
-
-        parts = state._observations(batch, known)
-        engines = tuple(
-            engine.condition(part, partial(everything, i))
-            for i, (engine, part) in enumerate(zip(state.engines, parts, strict=True))
-        )
-        return replace(state, engines=engines)
+    def under(self, outputs: Outputs, noise_std: tuple[float, float]) -> TwoOutputs:
+        """The same data, seen at once, under other kernels and noises; tied outputs must stay tied."""
+        state = replace(self, outputs=outputs, noise_std=noise_std)
+        engines = (engine.fresh(kernel) for engine, kernel in zip(self.engines, state._kernels(), strict=True))
+        state = replace(state, engines=tuple(engines))
+        if not self.history.runs:
+            return state
+        merged = joined(self.history.runs)
+        return state._shown(merged, np.zeros((len(merged), 2), dtype=np.bool_))
 
     def predict(self, contexts: npt.ArrayLike) -> Belief:
         """Belief about both outputs at contexts ``(M, D)``."""
@@ -195,6 +206,20 @@ class TwoOutputs:
             mean = np.column_stack([mean for mean, _ in answers])
             variance = np.column_stack([answers[0][1], answers[-1][1]])
         return mean + mean_at(self.mean, x), variance
+
+    def _shown(self, batch: Collapsed, known: npt.NDArray[np.bool_]) -> TwoOutputs:
+        """Every engine conditioned on its part of a batch that the history includes already."""
+        total = cache(self.everything)
+
+        def everything(engine: int) -> Observations:
+            return total()[engine]
+
+        parts = self._observations(batch, known)
+        engines = tuple(
+            engine.condition(part, partial(everything, i))
+            for i, (engine, part) in enumerate(zip(self.engines, parts, strict=True))
+        )
+        return replace(self, engines=engines)
 
     def _observations(self, data: Collapsed, known: npt.NDArray[np.bool_]) -> tuple[Observations, ...]:
         """What each engine is told; points without a value of theirs are included, with count 0."""
