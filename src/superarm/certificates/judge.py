@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from superarm.certificates.certificate import Certificate, Sets, Surrogate
 from superarm.certificates.draws import Draws
@@ -15,7 +13,7 @@ from superarm.certificates.linear import Linear
 from superarm.certificates.quadratic import Quadratic
 from superarm.certificates.sure import Sure
 from superarm.groups import Array, IntArray
-from superarm.posteriors.posterior import Belief, Posterior
+from superarm.posteriors.posterior import Belief, CovaryingPosterior
 from superarm.rewards.count import Count
 from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import GroupReward
@@ -24,20 +22,6 @@ from superarm.rewards.normal_forms import Mask
 from superarm.rewards.sum import Sum
 from superarm.rewards.variance import Variance
 from superarm.round import Round
-
-
-@runtime_checkable
-class JointPosterior(Posterior, Protocol):
-    """A posterior that knows how arms err together."""
-
-    @property
-    def noise_std(self) -> tuple[float, float]:
-        """Standard deviation of the noise of each output."""
-        ...
-
-    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
-        """(2, M, N) covariance of each output between contexts and others."""
-        ...
 
 
 def certificate_of(reward: GroupReward) -> Certificate:
@@ -82,7 +66,7 @@ class Judged:
 class Judge:
     """Remembers the sets that it has judged: the passes of a search change few groups each."""
 
-    def __init__(self, round: Round, posterior: JointPosterior, belief: Belief) -> None:
+    def __init__(self, round: Round, posterior: CovaryingPosterior, belief: Belief) -> None:
         self.round, self.posterior, self.belief = round, posterior, belief
         self._known: dict[tuple[int, bytes], tuple[float, float]] = {}
 

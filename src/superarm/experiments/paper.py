@@ -65,6 +65,18 @@ def learners(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
     }
 
 
+def self_taught(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
+    """The same two with hyperparameters that they learn as they go."""
+    return {
+        "tcgp-ucb-learned": lambda s, zeta=ZETA, delta=DELTA: TCGPUCB(
+            prior(s), zeta=zeta, delta=delta, seed=s.seed, learn=True
+        ),
+        "cautious-learned": lambda s, confidence=0.99: CautiousTCGPUCB(
+            prior(s), confidence=confidence, seed=s.seed, learn=True
+        ),
+    }
+
+
 def _systems(kernel: Kernel, inducing: int) -> dict[str, Maker]:
     """The systems of the paper's comparison and more, on contexts of one dimension."""
     exact = ExactPosterior(kernel, NOISE_STD)
@@ -74,6 +86,7 @@ def _systems(kernel: Kernel, inducing: int) -> dict[str, Maker]:
 
     return {
         **learners(lambda s: exact),
+        **self_taught(lambda s: exact),
         "stcgp-ucb": lambda s, zeta=ZETA, delta=DELTA, inducing=inducing: TCGPUCB(
             sparse(s, inducing), zeta=zeta, delta=delta, seed=s.seed
         ),
@@ -150,7 +163,7 @@ def tradeoff() -> Experiment:
         return GPSample(seed=seed)
 
     prior = SparsePosterior(one.kernel, one.noise_std, inducing=GreedyVariance(AS_GOOD_AS_EXACT))
-    systems = {**learners(lambda s: prior), **BENCHMARKS}
+    systems = {**learners(lambda s: prior), **self_taught(lambda s: prior), **BENCHMARKS}
     zetas = [f"tcgp-ucb zeta={zeta:g}" for zeta in ZETAS]
     others = [name for name in systems if name != "tcgp-ucb"]
     return Experiment(

@@ -11,32 +11,15 @@ one rank-one update a pick, on the candidates only; the posterior itself is left
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
-
 import numpy as np
-import numpy.typing as npt
 
 from superarm.errors import InvalidArgument
 from superarm.groups import Array, IntArray
 from superarm.posteriors.history import distinct_rows
-from superarm.posteriors.posterior import Belief, Posterior
+from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
 
 # Noise of at least this share of the variance: differences of covariances are not known better.
 ROUNDING = 1e-14
-
-
-@runtime_checkable
-class CovaryingPosterior(Posterior, Protocol):
-    """A posterior that also knows how the arms of a round depend on each other."""
-
-    @property
-    def noise_std(self) -> tuple[float, float]:
-        """Standard deviation of the noise of each output."""
-        ...
-
-    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
-        """Covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``, ``(2, M, N)``."""
-        ...
 
 
 def covarying(posterior: Posterior) -> CovaryingPosterior:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from superarm import storage
-from superarm.certificates.judge import JointPosterior, Judge
+from superarm.certificates.judge import Judge
 from superarm.errors import InvalidArgument
 from superarm.feasible import WholeGroups
 from superarm.groups import IntArray
@@ -32,7 +32,8 @@ from superarm.policies.cautious.whole import WholeSearch
 from superarm.policies.learner import Learner
 from superarm.policies.settings import fraction, oracle_or_exact
 from superarm.policies.ties import Seed
-from superarm.posteriors.posterior import Belief, Posterior
+from superarm.posteriors.learning import Learning
+from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
 from superarm.round import Outcomes, Round
 
 
@@ -56,6 +57,22 @@ class CautiousTCGPUCB:
         finds super arms; by default :class:`~superarm.Automatic`
     seed
         decides ties, together with t
+    learn
+        whether, and how, hyperparameters are learnt as outcomes come: see :class:`~superarm.Learning`
+
+    >>> import numpy as np, superarm as sa
+    >>> policy = CautiousTCGPUCB(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05))
+    >>> round = sa.Round(
+    ...     t=1,
+    ...     contexts=np.linspace(0, 1, 6)[:, None],
+    ...     groups=list("aaabbb"),
+    ...     constraint=sa.Sum() <= {"a": 0.5, "b": 4.0},
+    ...     feasible=sa.AtMost(3),
+    ... )
+    >>> selection = policy.select(round)
+    >>> print(selection.kind.name, [(group.label, f"{group.probability:.3f}") for group in selection.groups])
+    CERTIFIED [('b', '1.000')]
+    >>> policy.update(round, selection.arms, outcomes=np.full((len(selection.arms), 2), 0.2))
     """
 
     learner: Learner
@@ -74,10 +91,11 @@ class CautiousTCGPUCB:
         must_teach: float = 0.01,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
+        learn: bool | Learning = False,
     ) -> None:
-        if not isinstance(posterior, JointPosterior):
+        if not isinstance(posterior, CovaryingPosterior):
             raise InvalidArgument("posterior", "one with covariance and noise_std", repr(posterior))
-        self.learner = Learner.of(posterior, delta=0.05, max_arms=None, seed=seed)
+        self.learner = Learner.of(posterior, seed=seed, learn=learn)
         self.confidence = fraction("confidence", confidence)
         if self.confidence < 0.5:
             raise InvalidArgument("confidence", "a number from 0.5 to below 1", repr(confidence))
@@ -145,7 +163,7 @@ class CautiousTCGPUCB:
 
     def _judge(self, round: Round, belief: Belief) -> Judge:
         posterior = self.learner.posterior
-        assert isinstance(posterior, JointPosterior)
+        assert isinstance(posterior, CovaryingPosterior)
         return Judge(round, posterior, belief)
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:

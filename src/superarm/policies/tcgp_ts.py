@@ -19,6 +19,7 @@ from superarm.policies.learner import Learner
 from superarm.policies.settings import oracle_or_exact
 from superarm.policies.ties import Seed
 from superarm.posteriors.history import distinct_rows
+from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Round
 
@@ -53,6 +54,8 @@ class TCGPTS:
         finds the super arm; by default :class:`~superarm.Automatic`
     seed
         decides the draws and ties, together with t
+    learn
+        whether, and how, hyperparameters are learnt as outcomes come: see :class:`~superarm.Learning`
 
     >>> import numpy as np, superarm as sa
     >>> policy = TCGPTS(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05))
@@ -72,8 +75,15 @@ class TCGPTS:
     learner: Learner
     oracle: SuperArmOracle
 
-    def __init__(self, posterior: Posterior, *, oracle: SuperArmOracle | None = None, seed: Seed = 0) -> None:
-        self.learner = Learner.of(posterior, seed=seed)
+    def __init__(
+        self,
+        posterior: Posterior,
+        *,
+        oracle: SuperArmOracle | None = None,
+        seed: Seed = 0,
+        learn: bool | Learning = False,
+    ) -> None:
+        self.learner = Learner.of(posterior, seed=seed, learn=learn)
         if not isinstance(posterior, SamplingPosterior):
             raise InvalidArgument("posterior", "an object with predict, condition and sample", repr(posterior))
         self.oracle = oracle_or_exact(oracle)

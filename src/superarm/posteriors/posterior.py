@@ -63,6 +63,20 @@ class Posterior(Protocol):
         ...
 
 
+@runtime_checkable
+class CovaryingPosterior(Posterior, Protocol):
+    """A posterior that also knows how the arms of a round depend on each other."""
+
+    @property
+    def noise_std(self) -> tuple[float, float]:
+        """Standard deviation of the noise of each output."""
+        ...
+
+    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
+        """Covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``, ``(2, M, N)``."""
+        ...
+
+
 def as_floats(argument: str, value: npt.ArrayLike, expected: str) -> Array:
     """``value`` as a float64 array, or :class:`InvalidArgument` when it holds no real numbers."""
     try:

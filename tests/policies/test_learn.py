@@ -1,0 +1,123 @@
+"""Policies that learn their hyperparameters as outcomes come."""
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from benchmarks.learning import DrawnProblem, measured
+from superarm.errors import InvalidArgument
+from tests.policies.test_policies import federated, outcomes, play
+
+LONG = sa.ExactPosterior(sa.SquaredExponential(lengthscale=10.0), noise_std=0.05)
+POLICIES = {
+    "tcgp-ucb": lambda learn, prior=LONG: sa.TCGPUCB(prior, learn=learn),
+    "oclok-ucb": lambda learn, prior=LONG: sa.OCLOKUCB(prior, learn=learn),
+    "cgp-ucb": lambda learn, prior=LONG: sa.CGPUCB(prior, learn=learn),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_learns_when_told_and_only_then(name):
+    fixed, learning = POLICIES[name](False), POLICIES[name](True)
+    play(fixed, 16)
+    play(learning, 16)
+    assert "lengthscale=10.0" in repr(fixed.posterior)
+    assert "lengthscale=10.0" not in repr(learning.posterior)
+    assert learning.posterior.state.outputs.first.lengthscale < 5.0
+
+
+def test_wrong_lengthscales_no_longer_ruin_a_run():
+    problems = [DrawnProblem(seed) for seed in (1, 2, 5)]
+
+    def mean(factor, learn):
+        runs = [measured(problem, problem.prior(factor), learn, rounds=20) for problem in problems]
+        return {key: np.mean([run[key] for run in runs]) for key in ("reward", "covered")}
+
+    right, long, short = (mean(factor, False) for factor in (1.0, 10.0, 0.1))
+    assert long["covered"] < 0.4, "too sure of what is not so"
+    assert short["reward"] < 0.85 * right["reward"], "everything is new to it"
+    for factor in (0.1, 1.0, 10.0):
+        learned = mean(factor, True)
+        assert learned["reward"] > 0.97 * right["reward"]
+        assert learned["covered"] > 0.85
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sa.TCGPUCB(LONG, learn=True),
+        lambda: sa.TCGPUCB(
+            sa.SparsePosterior(sa.Matern52(lengthscale=3.0), noise_std=0.2, inducing=sa.RandomSubset(8)),
+            learn=sa.Learning(schedule=(2, 4, 5, 7), starts=3),
+            seed=5,
+        ),
+        lambda: sa.OCLOKUCB(
+            sa.ExactPosterior(sa.Coregionalised(sa.Matern32(), [[1, 0.1], [0.1, 1]]), (0.1, 0.3)), learn=True
+        ),
+    ],
+)
+def test_saved_and_continued_equals_never_stopped(make, tmp_path):
+    whole, halved = make(), make()
+    play(whole, 3, seed=1)
+    play(halved, 3, seed=1)
+    halved.save(tmp_path / "policy")
+    halved = sa.load(tmp_path / "policy")
+    assert play(whole, 5, seed=2, first=4) == play(halved, 5, seed=2, first=4)
+    assert repr(whole.posterior) == repr(halved.posterior)
+
+
+def test_learning_follows_the_schedule():
+    class Counting:
+        """A posterior of a user's own that can learn."""
+
+        def __init__(self, inner=LONG, learned_with=()):
+            self.inner, self.learned_with = inner, learned_with
+
+        def predict(self, contexts):
+            return self.inner.predict(contexts)
+
+        def condition(self, contexts, values):
+            return Counting(self.inner.condition(contexts, values), self.learned_with)
+
+        def learned(self, learning, seed):
+            return Counting(self.inner, (*self.learned_with, (self.inner.observations, int(seed.integers(1000)))))
+
+    policy = sa.TCGPUCB(Counting(), learn=True)
+    play(policy, 9)
+    assert len(policy.posterior.learned_with) == 6  # after updates 1, 2, 3, 4, 6 and 8
+    assert policy.learner.updates == 9
+    seen = [observations for observations, _ in policy.posterior.learned_with]
+    assert seen == sorted(set(seen))
+    assert len({draw for _, draw in policy.posterior.learned_with}) > 1
+    policy = sa.TCGPUCB(Counting(), learn=sa.Learning(schedule=(7,)))
+    play(policy, 9)
+    assert len(policy.posterior.learned_with) == 1
+
+
+def test_a_bad_update_changes_nothing():
+    policy = sa.TCGPUCB(LONG, learn=True)
+    play(policy, 1)
+    before = policy.posterior
+    round = federated(2, np.random.default_rng(0))
+    with pytest.raises(InvalidArgument):
+        policy.update(round, [0, 0], np.zeros((2, 2)))
+    assert policy.posterior is before
+    assert policy.learner.updates == 1
+    policy.update(round, [0, 1], outcomes(round, [0, 1], np.random.default_rng(1)))
+    assert policy.learner.updates == 2
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_posterior_that_cannot_learn_is_refused_at_once(name):
+    class Own:
+        def predict(self, contexts):
+            return LONG.predict(contexts)
+
+        def condition(self, contexts, values):
+            return self
+
+    POLICIES[name](False, Own())
+    with pytest.raises(InvalidArgument, match=r"posterior: expected a posterior with a method learned.*got a Own"):
+        POLICIES[name](True, Own())
+    with pytest.raises(InvalidArgument, match=r"learn: expected True, False or a superarm\.Learning"):
+        POLICIES[name]("yes")
