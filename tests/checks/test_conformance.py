@@ -115,8 +115,31 @@ class AnyShape(Wrapped):
         return self.inner.predict(np.zeros((3, contexts.shape[1])))
 
 
+class Learning(Wrapped):
+    def learned(self, learning, seed):
+        return type(self)(self.inner.learned(learning, seed))
+
+
+class LearningInPlace(Learning):
+    def learned(self, learning, seed):
+        self.inner = self.inner.learned(learning, seed)
+        return self
+
+
+class LearningByChance(Learning):
+    def learned(self, learning, seed):
+        kernel = sa.SquaredExponential(lengthscale=np.random.default_rng().uniform(1, 2))
+        return type(self)(sa.ExactPosterior(kernel, 0.1).condition([[0.0]], [[1.0, 1.0]]))
+
+
+class LearningOnce(Learning):
+    def condition(self, contexts, outcomes):
+        return Wrapped(self.inner.condition(contexts, outcomes))
+
+
 def test_a_right_posterior_in_a_wrapper_passes():
     sa.check_posterior(Wrapped())
+    sa.check_posterior(Learning())
 
 
 @pytest.mark.parametrize(
@@ -127,6 +150,9 @@ def test_a_right_posterior_in_a_wrapper_passes():
         (Widening, "widened"),
         (Moody, "second time"),
         (AnyShape, "contexts"),
+        (LearningInPlace, "learned changed the posterior"),
+        (LearningByChance, "for the same seed"),
+        (LearningOnce, "lost the method learned"),
     ],
 )
 def test_a_wrong_posterior_is_found(kind, said):

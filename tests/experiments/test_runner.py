@@ -34,7 +34,7 @@ def test_columns_rows_and_manifest(finished):
     found, folder = finished
     assert tuple(found.frame.columns) == results.COLUMNS
     counts = found.frame.group_by("policy", "run").len()
-    assert len(counts) == 11 * 2
+    assert len(counts) == len(small.federated().policies) * 2
     assert (counts["len"] == 8).all()
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["seed"] == 5

@@ -110,12 +110,14 @@ def test_no_lattice_point_is_more_probable():
 
 def test_the_prior_stays_around_the_values_given():
     x, y = drawn(SquaredExponential(lengthscale=0.2), 40, 0.1, seed=4)
-    once = ExactPosterior(SquaredExponential(lengthscale=2.0), 0.1).condition(x, y).learned()
+    firm = Learning(spread=1.1)
+    once = ExactPosterior(SquaredExponential(lengthscale=2.0), 0.1).condition(x, y).learned(firm)
     again = once
     for seed in range(4):
-        again = again.learned(seed=seed)
-    assert again.state.given == once.state.given
-    assert first(again).lengthscale == pytest.approx(first(once).lengthscale, rel=0.05)
+        again = again.learned(firm, seed)
+    assert again.state.given.outputs.first.lengthscale == 2.0
+    # Were the prior centred on what was learnt last, the lengthscale would wander on to 0.2.
+    assert 0.3 < first(again).lengthscale == pytest.approx(first(once).lengthscale, rel=0.01)
     # With next to no information what is learnt returns to what was given.
     fixed = ExactPosterior(SquaredExponential(lengthscale=2.0), 0.1).condition([[0.0]] * 12, [[0.0, 0.0]] * 12)
     assert first(fixed.learned()).lengthscale == pytest.approx(2.0, rel=1e-3)
@@ -268,6 +270,22 @@ def test_hyperparameters_that_give_no_covariance_are_not_taken():
     x, y = data(1, 30, 1)
     posterior = ExactPosterior(Shrinking(), 0.5).condition(np.abs(x), y)
     assert first(posterior.learned()).speed == 1.0
+
+
+class SmallOnly(Brownian):
+    """No covariance of many points but as it was given."""
+
+    def __call__(self, x, y):
+        return super().__call__(x, y) * (np.nan if self.speed != 1.0 and len(x) > 20 else 1.0)
+
+    def with_parameters(self, values):
+        return SmallOnly(float(values[0]))
+
+
+def test_hyperparameters_that_fit_a_subset_but_give_no_posterior_are_not_taken():
+    x, y = data(2, 40, 1)
+    posterior = ExactPosterior(SmallOnly(), 0.5).condition(np.abs(x), y)
+    assert posterior.learned(Learning(at_most=10)) is posterior
 
 
 def test_a_subset_is_spread_and_has_close_pairs():

@@ -7,7 +7,9 @@ import math
 import numpy as np
 
 from superarm.checks.require import CLOSE, require
+from superarm.errors import NonConforming
 from superarm.groups import Array
+from superarm.posteriors.learning import LEARNING, Learns
 from superarm.posteriors.posterior import Belief, Posterior
 
 
@@ -61,6 +63,18 @@ def check_posterior(posterior: Posterior, *, dimension: int = 1, seed: int = 0) 
     partial[0, 1] = partial[1, 0] = math.nan
     partial[2] = math.nan
     _belief(posterior.condition(seen, partial), contexts)
+    if isinstance(posterior, Learns):
+        _check_learning(posterior, contexts, rng)
+
+
+def _check_learning(posterior: Learns, contexts: Array, rng: np.random.Generator) -> None:
+    shown = posterior.condition(rng.uniform(size=(30, contexts.shape[1])), rng.normal(size=(30, 2)))
+    if not isinstance(shown, Learns):
+        raise NonConforming(f"condition returned a {type(shown).__name__}, which has lost the method learned")
+    before = _belief(shown, contexts)
+    once, again = (shown.learned(LEARNING, np.random.default_rng(0)) for _ in range(2))
+    _same(before, _belief(shown, contexts), 0.0, "learned changed the posterior it was called on; return a new one")
+    _same(_belief(once, contexts), _belief(again, contexts), 0.0, "learned gives another belief for the same seed")
 
 
 def _belief(posterior: Posterior, contexts: Array) -> Belief:

@@ -9,6 +9,7 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 
 from superarm.errors import InvalidArgument
+from superarm.posteriors.posterior import Posterior
 from superarm.storage import storable
 
 Seed = int | np.random.Generator | None
@@ -95,7 +96,7 @@ LEARNING = Learning()
 
 
 @runtime_checkable
-class Learns(Protocol):
+class Learns(Posterior, Protocol):
     """A posterior that can learn its hyperparameters; a user's own may have this method, too."""
 
     def learned(self, learning: Learning, seed: Seed) -> Self:
