@@ -61,6 +61,19 @@ class Groups:
         """Arms of the group at position ``group``, ascending."""
         return self.order[self.starts[group] : self.starts[group + 1]]
 
+    def parts(self, arms: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Cut the set ``arms`` into what it takes of each group.
+
+        Returns the touched groups, ascending; where the part of each begins in the third, with the end as last; and
+        the arms by group, ascending within.
+        """
+        codes = self.codes[arms]
+        order = np.lexsort((arms, codes))
+        codes = codes[order]
+        first = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+        starts = np.concatenate([[0], first, [len(codes)]]) if len(codes) else np.zeros(1, dtype=np.intp)
+        return codes[starts[:-1]], starts, arms[order]
+
     @cached_property
     def _positions(self) -> dict[Hashable, int]:
         return {label: position for position, label in enumerate(self.labels)}
@@ -101,6 +114,11 @@ class Groups:
         if np.isnan(array).any():
             raise InvalidArgument(argument, "numbers", "NaN")
         return array
+
+
+def sums_by(codes: IntArray, values: Array, size: int) -> Array:
+    """(size,) sum of ``values`` over each code."""
+    return np.bincount(codes, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
 def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable, ...], IntArray]:

@@ -45,11 +45,11 @@ def performance(round: Round, arms: IntArray, expected: Array) -> Performance:
     """
     arms = np.sort(round.check_arms(arms))
     truth = GoodSubgroups(round, expected[:, 1])
-    touched = truth.touched(arms)
-    broken = [group.margin for group in touched if group.margin is not None and not truth.keeps(group)]
+    touched, values, _ = truth.valued(arms)
+    broken = truth.margins(touched, values)[~truth.kept(touched, values)]
     return Performance(
         reward=reward_of(round.reward, expected[arms, 0], arms),
-        group_regret=math.fsum(-margin for margin in broken),
+        group_regret=math.fsum(-broken),
         groups_touched=len(touched),
         groups_satisfied=len(touched) - len(broken),
     )

@@ -12,7 +12,7 @@ from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Array, Groups, IntArray, label_array, real_array
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
-from superarm.rewards.reward import PerArm, Reward
+from superarm.rewards.reward import Reward, is_per_arm
 from superarm.rewards.sum import Sum
 
 
@@ -86,11 +86,11 @@ class Round:
             raise InvalidArgument("feasible", "AtMost, Exactly or WholeGroups", repr(self.feasible))
         if not isinstance(self.feasible, WholeGroups):
             self.feasible.caps(grouping)
-        if isinstance(self.reward, type) or not isinstance(self.reward, Reward):
+        if isinstance(self.reward, type) or not hasattr(self.reward, "value"):
             raise InvalidArgument("reward", "a super-arm reward (method: value)", repr(self.reward))
         promises = _promises(self.constraint, grouping)
         for reward in (self.reward, *(promise.reward for promise in promises)):
-            if isinstance(reward, PerArm):
+            if is_per_arm(reward):
                 reward.check_size(arms)
         ids = None if self.arm_ids is None else label_array(self.arm_ids, "arm_ids")
         if ids is not None and len(ids) != arms:

@@ -13,7 +13,7 @@ from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.milp import MILP
 from superarm.oracles.oracle import Selection, SuperArmOracle, check_search
 from superarm.oracles.whole_groups import BestWholeGroups
-from superarm.rewards.reward import Additive
+from superarm.rewards.reward import is_additive
 from superarm.round import Round
 from superarm.storage import storable
 
@@ -47,7 +47,7 @@ class Automatic:
 
     def choose(self, round: Round, good: GoodSubgroups) -> SuperArmOracle:
         """The oracle that :meth:`__call__` would ask."""
-        if not isinstance(round.reward, Additive):
+        if not is_additive(round.reward):
             return Exhaustive()
         if isinstance(round.feasible, WholeGroups):
             return BestWholeGroups()

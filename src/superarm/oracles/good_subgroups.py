@@ -16,8 +16,17 @@ import numpy as np
 
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.groups import Array, IntArray, real_array
-from superarm.rewards.group_reward import Structured, is_good
-from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, Mask, NormalForm, WeightedSum, Witness
+from superarm.rewards.group_reward import GroupReward, is_good, is_structured
+from superarm.rewards.normal_forms import (
+    ROUNDING,
+    Blocks,
+    Dispersion,
+    Filter,
+    Mask,
+    NormalForm,
+    WeightedSum,
+    Witness,
+)
 from superarm.round import Promise, Round
 
 ENUMERATE_AT_MOST = 14  # arms of a group: 2^14 subsets
@@ -78,11 +87,13 @@ class GoodSubgroups:
         self.satisfying = None if satisfying is None else checked_index(satisfying, round, "satisfying")
         self.order = np.arange(len(round)) if order is None else _permutation(order, len(round))
         self.promises = () if satisfying is None else round.promises if promises is None else promises
-        self._promise_of: dict[int, tuple[Promise, float]] = {
-            int(group): (promise, float(threshold))
-            for promise in self.promises
-            for group, threshold in zip(promise.groups, promise.thresholds, strict=True)
-        }
+        # Per group: which promise binds it (-1: none), its threshold, and on which side of it the value must be.
+        self._bound_by = np.full(len(round.labels), -1, dtype=np.intp)
+        self._thresholds, self._signs = np.zeros(len(round.labels)), np.zeros(len(round.labels))
+        for number, promise in enumerate(self.promises):
+            self._bound_by[promise.groups] = number
+            self._thresholds[promise.groups] = promise.thresholds
+            self._signs[promise.groups] = promise.sense.sign
 
     def without_promises(self) -> GoodSubgroups:
         """The same round with every subgroup good: what the paper falls back to when nothing is good."""
@@ -92,62 +103,108 @@ class GoodSubgroups:
 
     def allows(self, arms: Any) -> bool:
         """Whether every group that the super arm ``arms`` touches keeps its promise."""
-        return all(self.keeps(group) for group in self.touched(arms))
+        groups, values, _ = self.valued(self.round.check_arms(arms))
+        return bool(self.kept(groups, values).all())
 
     def __contains__(self, subset: Any) -> bool:
         """Whether ``subset`` is a good subgroup: non-empty, of one group, and keeping its promise."""
-        touched = self.touched(subset)
-        return len(touched) == 1 and self.allows(subset)
+        groups, values, _ = self.valued(self.round.check_arms(subset))
+        return len(groups) == 1 and bool(self.kept(groups, values).all())
 
     def touched(self, arms: Any) -> tuple[TouchedGroup, ...]:
         """The groups that ``arms`` picks from, with value, threshold and margin, in the order of the labels."""
-        arms = np.sort(self.round.check_arms(arms))
-        codes = self.round.grouping.codes[arms]
-        touched = []
-        for group in np.unique(codes):
-            mine = arms[codes == group]
-            value = threshold = margin = None
-            if int(group) in self._promise_of:
-                promise, threshold = self._promise_of[int(group)]
-                value = self.value(int(group), mine)
-                margin = promise.sense.sign * (value - threshold)
-            touched.append(
-                TouchedGroup(
-                    label=self.round.labels[group],
-                    arms=tuple(mine.tolist()),
-                    value=value,
-                    threshold=threshold,
-                    margin=margin,
-                )
+        return self.described(*self.valued(self.round.check_arms(arms)))
+
+    def valued(self, arms: IntArray) -> tuple[IntArray, Array, tuple[IntArray, ...]]:
+        """The groups that ``arms`` touches, v_G of each at the satisfying index (NaN: no promise), and their arms.
+
+        Trusts its arguments.
+        """
+        groups, starts, arms = self.round.grouping.parts(arms)
+        cuts = starts.tolist()
+        parts = tuple(arms[start:end] for start, end in itertools.pairwise(cuts))
+        values = np.full(len(groups), np.nan)
+        if self.satisfying is not None:
+            index = self.satisfying[arms]
+            for i, number in enumerate(self._bound_by[groups].tolist()):
+                if number >= 0:
+                    reward = self.promises[number].reward
+                    values[i] = _number(reward.value(index[cuts[i] : cuts[i + 1]], parts[i]), reward)
+        return groups, values, parts
+
+    def kept(self, groups: IntArray, values: Array) -> Mask:
+        """Whether each of ``groups``, with v_G as in :meth:`valued`, keeps its promise."""
+        good: Mask = is_good(values, self._thresholds[groups], self._signs[groups])
+        return good | np.isnan(values)
+
+    def margins(self, groups: IntArray, values: Array) -> Array:
+        """By how much each of ``groups`` keeps its promise; NaN without one."""
+        return self._signs[groups] * (values - self._thresholds[groups])
+
+    def described(self, groups: IntArray, values: Array, parts: tuple[IntArray, ...]) -> tuple[TouchedGroup, ...]:
+        """What :meth:`touched` returns, from what :meth:`valued` found."""
+        labels = self.round.labels
+        bound = (self._bound_by[groups] >= 0).tolist()
+        rows = zip(
+            groups.tolist(),
+            bound,
+            parts,
+            values.tolist(),
+            self._thresholds[groups].tolist(),
+            self.margins(groups, values).tolist(),
+            strict=True,
+        )
+        return tuple(
+            TouchedGroup(
+                label=labels[group],
+                arms=tuple(part.tolist()),
+                value=value if promised else None,
+                threshold=threshold if promised else None,
+                margin=margin if promised else None,
             )
-        return tuple(touched)
+            for group, promised, part, value, threshold, margin in rows
+        )
 
     def is_good(self, group: int, arms: IntArray) -> bool:
         """Whether ``arms``, ascending, all of the group at position ``group``, are good; trusts its arguments."""
-        if group not in self._promise_of or not len(arms):
+        if self.is_free(group) or not len(arms):
             return True
-        promise, threshold = self._promise_of[group]
-        return bool(is_good(self.value(group, arms), threshold, promise.sense))
+        return bool(is_good(self.value(group, arms), float(self._thresholds[group]), float(self._signs[group])))
 
     def value(self, group: int, arms: IntArray) -> float:
         """v_G at the satisfying index."""
-        promise, _ = self._promise_of[group]
         assert self.satisfying is not None
-        value = promise.reward.value(self.satisfying[arms], arms)
-        if not isinstance(value, (int, float, np.number)) or math.isnan(value):
-            raise InvalidArgument("reward", f"a number as the value of {promise.reward}", repr(value))
-        return float(value)
+        reward = self.promises[self._bound_by[group]].reward
+        return _number(reward.value(self.satisfying[arms], arms), reward)
+
+    @cached_property
+    def whole(self) -> Mask:
+        """(G,) whether each group is good when it is picked whole."""
+        good = np.ones(len(self.round.labels), dtype=np.bool_)
+        for bound in self.bound:
+            mine, doubtful = bound.promise.groups, bound.promise.groups
+            if bound.form is not None:
+                assert self.satisfying is not None
+                margin, off = bound.form.whole(bound.groups)
+                # Thresholds and indices were rounded on their own scale before they met in the form.
+                scale = np.abs(self.satisfying).max(initial=0.0) + np.abs(bound.promise.thresholds)
+                off = off + 4.0 * ROUNDING * self.round.grouping.sizes[mine] * scale
+                good[mine] = margin > 0.0
+                doubtful = mine[np.abs(margin) <= off]
+            for group in doubtful.tolist():
+                good[group] = self.is_good(group, self.round.grouping.members(group))
+        return good
 
     def is_free(self, group: int) -> bool:
         """Whether the group has no promise."""
-        return group not in self._promise_of
+        return bool(self._bound_by[group] < 0)
 
     def keeps(self, touched: TouchedGroup) -> bool:
         """Whether a touched group keeps its promise; one without a promise does."""
         if touched.value is None:
             return True
-        promise, threshold = self._promise_of[self.round.grouping.position(touched.label)]
-        return bool(is_good(touched.value, threshold, promise.sense))
+        group = self.round.grouping.position(touched.label)
+        return bool(is_good(touched.value, float(self._thresholds[group]), float(self._signs[group])))
 
     # Structure ----------------------------------------------------------------------------------------
 
@@ -163,7 +220,7 @@ class GoodSubgroups:
             arms = np.flatnonzero(local[codes] >= 0)
             groups = local[codes[arms]]
             form = None
-            if isinstance(promise.reward, Structured):
+            if is_structured(promise.reward):
                 form = promise.reward.normal_form(
                     self.satisfying[arms], arms, groups, promise.thresholds, promise.sense
                 )
@@ -235,11 +292,21 @@ def checked_index(index: Any, round: Round, argument: str) -> Array:
     return array
 
 
+def _number(value: Any, reward: GroupReward) -> float:
+    if not isinstance(value, (int, float, np.number)) or math.isnan(value):
+        raise InvalidArgument("reward", f"a number as the value of {reward}", repr(value))
+    return float(value)
+
+
 def _permutation(order: Any, arms: int) -> IntArray:
     array = np.asarray(order)
-    if not np.array_equal(np.sort(array, axis=None), np.arange(arms)) or array.ndim != 1:
-        raise InvalidArgument("order", f"every arm from 0 to {arms - 1} once", repr(order))
-    return array.astype(np.intp)
+    if array.shape == (arms,) and (array.dtype.kind in "iu" or not arms):
+        numbers = array.astype(np.intp)
+        seen = np.zeros(arms, dtype=np.bool_)
+        seen[numbers[(numbers >= 0) & (numbers < arms)]] = True
+        if seen.all():
+            return numbers
+    raise InvalidArgument("order", f"every arm from 0 to {arms - 1} once", repr(order))
 
 
 def _size_attained(form: NormalForm, mine: Mask, group: int, size: int) -> bool:

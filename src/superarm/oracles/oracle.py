@@ -15,7 +15,7 @@ from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup, checked_index
 from superarm.posteriors.posterior import Belief
-from superarm.rewards.reward import Additive, reward_of
+from superarm.rewards.reward import is_additive, reward_of
 from superarm.round import Round
 
 EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
@@ -184,12 +184,13 @@ class Found:
     """What a solver hands back: arms, an upper bound on u, and how the search ended.
 
     ``proved`` says that nothing better exists where the solver knows it on its own scale, the sum inside u; with None
-    the gap decides.
+    the gap decides. ``groups`` are the touched groups where the solver has described them already.
     """
 
     arms: IntArray
     upper_bound: float
     proved: bool | None = None
+    groups: tuple[TouchedGroup, ...] | None = None
     underfilled: bool = False
     limited: bool = False
 
@@ -208,6 +209,7 @@ def answer(solver: Solver, name: str, index: Any, round: Round, good: GoodSubgro
     hopeless = good.is_empty()
     found = solver(index, round, good.without_promises() if hopeless else good)
     arms = np.sort(found.arms)
+    arms.setflags(write=False)
     value = reward_of(round.reward, index[arms], arms)
     upper_bound = found.upper_bound
     if _proved(value, upper_bound, ROUNDING):
@@ -220,20 +222,28 @@ def answer(solver: Solver, name: str, index: Any, round: Round, good: GoodSubgro
         status = Status.OPTIMAL
     else:
         status = Status.LIMIT if found.limited else Status.WITHIN_GAP
-    return Selection.of(
-        arms,
-        round=round,
-        index=index,
-        good=good,
-        upper_bound=upper_bound,
+    # Where promises were left aside the solver has not seen them.
+    groups = good.touched(arms) if found.groups is None or hopeless else found.groups
+    return Selection(
+        arms=arms,
+        value=value,
+        upper_bound=max(upper_bound, value),
         status=status,
         solver=name,
         seconds=time.perf_counter() - start,
+        groups=groups,
     )
 
 
 def found_by_sum(
-    arms: IntArray, upper: float, scores: Array, round: Round, *, underfilled: bool = False, limited: bool = False
+    arms: IntArray,
+    upper: float,
+    scores: Array,
+    round: Round,
+    *,
+    groups: tuple[TouchedGroup, ...] | None = None,
+    underfilled: bool = False,
+    limited: bool = False,
 ) -> Found:
     """The answer of a solver that has bounded the sum of scores inside u by ``upper``.
 
@@ -246,6 +256,7 @@ def found_by_sum(
         arms=arms,
         upper_bound=transform(value if proved else upper),
         proved=proved,
+        groups=groups,
         underfilled=underfilled,
         limited=limited,
     )
@@ -265,7 +276,7 @@ def _proved(value: float, upper_bound: float, relative: float = EXACT, scale: fl
 
 def additive_scores(index: Array, round: Round, solver: str) -> Array:
     """(M,) scores whose sum u maximises, or an error that says who can maximise this u."""
-    if not isinstance(round.reward, Additive):
+    if not is_additive(round.reward):
         raise UnsolvableRound(
             f"{solver} needs a reward with scores and transform (a function of a sum); "
             f"{type(round.reward).__name__} has none: use Exhaustive for small rounds, or Greedy"

@@ -9,9 +9,10 @@ import numpy as np
 
 from superarm.errors import UnsolvableRound
 from superarm.feasible import WholeGroups
-from superarm.groups import Array
+from superarm.groups import Array, Groups, sums_by
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, Selection, additive_scores, answer, found_by_sum
+from superarm.rewards.normal_forms import ROUNDING
 from superarm.round import Round
 from superarm.storage import storable
 
@@ -30,14 +31,27 @@ class BestWholeGroups:
             raise UnsolvableRound(f"BestWholeGroups takes WholeGroups(n), not {round.feasible}")
         scores = additive_scores(index, round, "BestWholeGroups")
         groups = round.grouping
-        totals = np.array([math.fsum(scores[groups.members(group)]) for group in range(len(groups))])
+        totals = _totals(scores, groups)
         first = np.full(len(groups), len(round), dtype=np.intp)
         np.minimum.at(first, groups.codes[good.order], np.arange(len(round)))
-        worthwhile = [
-            group
-            for group in np.lexsort((first, -totals))
-            if totals[group] > 0.0 and good.is_good(int(group), groups.members(group))
-        ]
-        chosen = worthwhile[: round.feasible.n]
-        arms = np.concatenate([np.empty(0, dtype=np.intp), *(groups.members(group) for group in chosen)])
+        ranked = np.lexsort((first, -totals))
+        chosen = ranked[(good.whole & (totals > 0.0))[ranked]][: round.feasible.n]
+        picked = np.zeros(len(groups), dtype=np.bool_)
+        picked[chosen] = True
+        arms = np.flatnonzero(picked[groups.codes])
         return found_by_sum(arms, math.fsum(totals[chosen]), scores, round)
+
+
+def _totals(scores: Array, groups: Groups) -> Array:
+    """(G,) sums of the scores of each group, exactly rounded wherever their order or sign hangs on it."""
+    totals = sums_by(groups.codes, scores, len(groups))
+    ranked = np.argsort(totals)
+    most = int(groups.sizes.max(initial=0))
+    off = 2.0 * ROUNDING * most * most * float(np.abs(scores).max(initial=0.0))
+    close = np.diff(totals[ranked]) <= off
+    doubtful = np.abs(totals) <= off
+    doubtful[ranked[1:]] |= close
+    doubtful[ranked[:-1]] |= close
+    for group in np.flatnonzero(doubtful).tolist():
+        totals[group] = math.fsum(scores[groups.members(group)])
+    return totals

@@ -8,7 +8,7 @@ from superarm.errors import InvalidArgument
 from superarm.feasible import WholeGroups
 from superarm.groups import Array, Groups, IntArray
 from superarm.rewards.normal_forms import Mask
-from superarm.rewards.reward import PerArm
+from superarm.rewards.reward import is_per_arm
 from superarm.round import Round
 
 Seed = int | np.random.Generator | None
@@ -33,7 +33,7 @@ def tie_order(round: Round, seed: int) -> IntArray:
     always favour the same.
     """
     rewards = (round.reward, *(promise.reward for promise in round.promises))
-    entries = [reward.entries(len(round)) for reward in rewards if isinstance(reward, PerArm)]
+    entries = [reward.entries(len(round)) for reward in rewards if is_per_arm(reward)]
     if round.arm_ids is not None:
         entries.append(Groups.of(round.arm_ids, "arm_ids").codes)
     canonical = np.lexsort((*entries, *round.contexts.T[::-1], round.grouping.codes))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -43,9 +43,13 @@ def tolerance(thresholds: Any) -> Any:
     return TOLERANCE * np.maximum(1.0, np.abs(thresholds))
 
 
-def is_good(value: Any, thresholds: Any, sense: Sense) -> Any:
-    """Whether v keeps its promise: the single definition of "good" in this library."""
-    return sense.sign * (value - thresholds) >= -tolerance(thresholds)
+def is_good(value: Any, thresholds: Any, sense: Any) -> Any:
+    """Whether v keeps its promise: the single definition of "good" in this library.
+
+    ``sense`` is a :class:`Sense`, or the sign of one, per value where they differ.
+    """
+    sign = sense.sign if isinstance(sense, Sense) else sense
+    return sign * (value - thresholds) >= -tolerance(thresholds)
 
 
 @runtime_checkable
@@ -88,6 +92,11 @@ class Batched(GroupReward, Protocol):
     def values(self, outcomes: Array, arms: IntArray) -> Array:
         """(n,) group reward of ``arms`` (k,) under each row of ``outcomes`` (n, k)."""
         ...
+
+
+def is_structured(reward: object) -> TypeGuard[Structured]:
+    """``isinstance(reward, Structured)``, cheaply."""
+    return all(hasattr(reward, member) for member in ("value", "monotone", "normal_form"))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

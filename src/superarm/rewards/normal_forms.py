@@ -3,6 +3,9 @@
 Each form states the constraint for many groups at once: per-arm arrays are (n,), per-group arrays (G,),
 and ``groups`` gives the group of each arm. The tolerance of the predicate is already inside. A subgroup
 A below is never empty: an untouched group promises nothing.
+
+``attainable`` says which groups have a good subgroup at all. ``whole`` says by how much each group, taken as a whole,
+keeps its promise, with a bound on the rounding in that: within it only the predicate knows.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from superarm.groups import Array, IntArray
+from superarm.groups import Array, IntArray, sums_by
 
 Mask = npt.NDArray[np.bool_]
+
+ROUNDING = 1e-15  # relative, of one operation, with room to spare
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +35,14 @@ class Filter:
         count = np.bincount(groups[self.allowed], minlength=len(self.least))
         return np.maximum(self.least, 1) <= np.minimum(self.most, count)
 
+    def whole(self, groups: IntArray) -> tuple[Array, Array]:
+        """(G,) margins of the groups as a whole, in arms, and what they may be off by."""
+        size = np.bincount(groups, minlength=len(self.least))
+        # Half an arm on either side: limits on the count are themselves rounded.
+        inside = np.minimum(size - self.least, self.most - size).astype(np.float64) + 0.5
+        banned = np.bincount(groups[~self.allowed], minlength=len(self.least)) > 0
+        return np.where(banned, -np.inf, inside), np.full(len(self.least), 0.5)
+
 
 @dataclass(frozen=True, eq=False)
 class Witness:
@@ -42,6 +55,11 @@ class Witness:
         """(G,) whether the group has a good subgroup at all."""
         return np.bincount(groups[self.witness], minlength=self.size) > 0
 
+    def whole(self, groups: IntArray) -> tuple[Array, Array]:
+        """(G,) margins of the groups as a whole, in witnesses, and what they may be off by."""
+        number = np.bincount(groups[self.witness], minlength=self.size).astype(np.float64)
+        return number - 0.5, np.zeros(self.size)
+
 
 @dataclass(frozen=True, eq=False)
 class WeightedSum:
@@ -53,10 +71,17 @@ class WeightedSum:
     def attainable(self, groups: IntArray) -> Mask:
         """(G,) whether the group has a good subgroup at all."""
         # The largest sum takes every positive weight, or the single largest where none is positive.
-        positive = np.bincount(groups, weights=np.maximum(self.weights, 0.0), minlength=len(self.least))
+        positive = sums_by(groups, np.maximum(self.weights, 0.0), len(self.least))
         largest = np.full(len(self.least), -np.inf)
         np.maximum.at(largest, groups, self.weights)
         return np.where(largest > 0, positive, largest) >= self.least
+
+    def whole(self, groups: IntArray) -> tuple[Array, Array]:
+        """(G,) margins of the groups as a whole, and what they may be off by."""
+        number = np.bincount(groups, minlength=len(self.least)).astype(np.float64)
+        total = sums_by(groups, self.weights, len(self.least))
+        size = sums_by(groups, np.abs(self.weights), len(self.least))
+        return total - self.least, ROUNDING * number * (size + np.abs(self.least))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +104,28 @@ class Blocks:
     def attainable(self, groups: IntArray) -> Mask:
         """(G,) whether the group has a good subgroup at all."""
         helpful = np.maximum(self.sign * self.terms, 0.0)
-        pair = np.unique(np.column_stack([groups, self.blocks]), axis=0, return_inverse=True)
-        sums: Array = np.bincount(pair[1].reshape(-1), weights=helpful, minlength=len(pair[0])).astype(np.float64)
-        total = np.bincount(pair[0][:, 0], weights=self.root(sums), minlength=len(self.least))
+        total = self._totals(groups, helpful)
         largest = np.full(len(self.least), -np.inf)
         np.maximum.at(largest, groups, self.sign * self.root(self.terms))
         return np.where(largest > 0, total, largest) >= self.least
+
+    def _totals(self, groups: IntArray, terms: Array) -> Array:
+        """(G,) sum over the blocks of each group of the root of their terms."""
+        order = np.lexsort((self.blocks, groups))
+        group, block = groups[order], self.blocks[order]
+        new = np.ones(len(order), dtype=np.bool_)
+        new[1:] = (group[1:] != group[:-1]) | (block[1:] != block[:-1])
+        sums = sums_by(np.cumsum(new) - 1, terms[order], int(np.count_nonzero(new)))
+        return sums_by(group[new], self.root(sums), len(self.least))
+
+    def whole(self, groups: IntArray) -> tuple[Array, Array]:
+        """(G,) margins of the groups as a whole, and what they may be off by."""
+        total = self.sign * self._totals(groups, self.terms)
+        number = np.bincount(groups, minlength=len(self.least)).astype(np.float64)
+        size = sums_by(groups, np.abs(self.terms), len(self.least))
+        # Near 0 a root magnifies: |root(x) - root(y)| <= 2 |x - y|^(1 / power).
+        off = 2.0 * number * (ROUNDING * number * size) ** (1.0 / self.power)
+        return total - self.least, off + ROUNDING * number * (np.abs(total) + np.abs(self.least))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +147,17 @@ class Dispersion:
         # Popoviciu: no set has a larger variance than the pair of its extremes.
         width = np.where(high >= low, high - low, -np.inf)
         return np.where(width >= 0.0, np.square(width) / 4.0, -np.inf) >= self.least
+
+    def whole(self, groups: IntArray) -> tuple[Array, Array]:
+        """(G,) margins of the groups as a whole, and what they may be off by."""
+        number = np.maximum(np.bincount(groups, minlength=len(self.least)), 1)
+        centre = sums_by(groups, self.values, len(self.least)) / number
+        squares = np.square(self.values - centre[groups])
+        variance = sums_by(groups, squares, len(self.least)) / number
+        # A centre that is off by d moves every square by at most 2 d |x - centre| + d^2.
+        d = ROUNDING * number * np.abs(self.values).max(initial=0.0)
+        off = ROUNDING * number * (variance + np.abs(self.least)) + 2.0 * d * np.sqrt(variance) + d**2
+        return self.sign * variance - self.least, off
 
 
 NormalForm = Filter | Witness | WeightedSum | Blocks | Dispersion

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from superarm.groups import Array, IntArray
 
@@ -32,11 +32,16 @@ class Additive(Reward, Protocol):
         ...
 
 
+def is_additive(reward: object) -> TypeGuard[Additive]:
+    """``isinstance(reward, Additive)`` at a hundredth of its price: a protocol lists its members anew every time."""
+    return all(hasattr(reward, member) for member in ("value", "scores", "transform"))
+
+
 def reward_of(reward: Reward, outcomes: Array, arms: IntArray) -> float:
     """U of a super arm; an empty one is worth transform(0) where u is a function of a sum, and otherwise 0."""
     if len(arms):
         return float(reward.value(outcomes, arms))
-    return float(reward.transform(0.0)) if isinstance(reward, Additive) else 0.0
+    return float(reward.transform(0.0)) if is_additive(reward) else 0.0
 
 
 @runtime_checkable
@@ -50,3 +55,8 @@ class PerArm(Protocol):
     def entries(self, arms: int) -> Array | IntArray:
         """(arms,) the entries as numbers: arms of one group and context that differ here are not alike."""
         ...
+
+
+def is_per_arm(reward: object) -> TypeGuard[PerArm]:
+    """``isinstance(reward, PerArm)``, cheaply."""
+    return hasattr(reward, "check_size") and hasattr(reward, "entries")

@@ -44,7 +44,6 @@ class _Gains:
     theta: Array  # per group of the round
     least: IntArray
     most: IntArray
-    plain: Mask  # per group: no constraint but on the count, so only the best arms matter
     power: Array  # per group: of its root, 0 where the promise is not in block form
 
 
@@ -61,29 +60,27 @@ def decomposes(round: Round, good: GoodSubgroups) -> bool:
 
 
 def build(
-    scores: Array, round: Round, good: GoodSubgroups, caps: IntArray, extra: Array, compiled: ModuleType
+    scores: Array, lower: float, round: Round, good: GoodSubgroups, caps: IntArray, extra: Array, compiled: ModuleType
 ) -> Model:
     """State the round as groups of options.
 
-    ``caps`` is (G,), the most arms that a group may give; ``extra``, (G,), is added to the least gain of each group.
+    ``lower`` is by how much scores are lowered along the order of ties: equal arms of different groups are otherwise
+    told apart by their groups alone, and a round in which everything ties would take all its arms from one. ``caps`` is
+    (G,), the most arms that a group may give; ``extra``, (G,), is added to the least gain of each group.
     """
     codes = round.grouping.codes
     gains, listed_groups = _gains(round, good)
-    position = np.empty(len(round), dtype=np.intp)
-    position[good.order] = np.arange(len(round))
-    rank = _group_ranks(codes[good.order], len(round.labels))
-
     caps = np.where(good.attainable, np.minimum(caps, gains.most), 0)
-    usable = gains.usable & (caps[codes] > 0)
-    usable &= ~np.isin(codes, listed_groups)
-    usable = _only_the_best(usable, gains.plain, scores, codes, position, caps)
-    arms = np.flatnonzero(usable)
-    arms = arms[np.lexsort((position[arms], rank[codes[arms]]))]
-
-    groups = np.argsort(rank)
-    available = np.bincount(codes[arms], minlength=len(caps))
+    for_arms = caps.copy()
+    for_arms[listed_groups] = 0
+    scores, rank, arms, starts = compiled.lay_out(
+        good.order, codes[good.order], gains.usable, scores, lower, gains.gain, for_arms, gains.power > 0.0
+    )
+    groups = np.empty(len(rank), dtype=np.intp)
+    groups[rank] = np.arange(len(rank))
+    available = np.diff(starts)[rank]
     listed = {
-        int(rank[group]): _listed_profile(scores, round, good, int(group), int(caps[group]), position)
+        int(rank[group]): _listed_profile(scores, round, good, int(group), int(caps[group]))
         for group in listed_groups
         if caps[group] > 0
     }
@@ -91,7 +88,7 @@ def build(
         available[group] = max(listed.get(int(rank[group]), {0: None}), default=0)
     caps = np.minimum(caps, available)
 
-    options, shadow = _options(arms, groups, scores, gains, codes, rank, caps, compiled)
+    options, shadow = _options(arms, starts, groups, scores, gains, codes, rank, caps, compiled)
     group_of = np.concatenate([groups, groups[list(shadow)]]) if shadow else groups
     cap = caps[group_of]
     entry_start = np.concatenate([[0], np.cumsum(cap + 1)])
@@ -111,6 +108,7 @@ def build(
 
 def _options(
     arms: IntArray,
+    starts: IntArray,
     groups: IntArray,
     scores: Array,
     gains: _Gains,
@@ -120,9 +118,9 @@ def _options(
     compiled: ModuleType,
 ) -> tuple[Options, dict[int, int]]:
     """Options of all groups, and which groups have an optimistic shadow at which number."""
-    number = rank[codes[arms]]
     if not gains.power.any():
-        return single_arms(arms, number, len(groups), scores, gains.gain), {}
+        return single_arms(arms, starts, scores, gains.gain), {}
+    number = rank[codes[arms]]
     # Outside groups in block form every arm is a block of its own, and its gain is not a sum under a root.
     alone = gains.power[codes[arms]] == 0.0
     block = np.where(alone, np.arange(len(arms)), gains.block[arms])
@@ -150,7 +148,6 @@ def _gains(round: Round, good: GoodSubgroups) -> tuple[_Gains, IntArray]:
         theta=np.zeros(groups),
         least=np.ones(groups, dtype=np.intp),
         most=round.grouping.sizes.copy(),
-        plain=np.ones(groups, dtype=np.bool_),
         power=np.zeros(groups),
     )
     listed: list[IntArray] = []
@@ -161,7 +158,6 @@ def _gains(round: Round, good: GoodSubgroups) -> tuple[_Gains, IntArray]:
                 gains.usable[bound.arms] = allowed
                 gains.least[mine] = least
                 gains.most[mine] = np.minimum(gains.most[mine], most)
-                continue
             case Witness(witness=witness):
                 gains.gain[bound.arms] = witness
                 gains.theta[mine] = 0.5
@@ -175,39 +171,15 @@ def _gains(round: Round, good: GoodSubgroups) -> tuple[_Gains, IntArray]:
                 gains.power[mine] = form.power
             case _:
                 listed.append(mine)
-        gains.plain[mine] = False
     return gains, np.concatenate(listed) if listed else np.empty(0, dtype=np.intp)
 
 
-def _group_ranks(codes_in_order: IntArray, groups: int) -> IntArray:
-    """Number the groups by their first arm in the order of ties."""
-    first = np.full(groups, len(codes_in_order), dtype=np.intp)
-    np.minimum.at(first, codes_in_order, np.arange(len(codes_in_order)))
-    rank = np.empty(groups, dtype=np.intp)
-    rank[np.argsort(first, kind="stable")] = np.arange(groups)
-    return rank
-
-
-def _only_the_best(
-    usable: Mask, plain: Mask, scores: Array, codes: IntArray, position: IntArray, caps: IntArray
-) -> Mask:
-    """In groups that constrain only the count, no arm beyond the cap best ones is ever needed."""
-    arms = np.flatnonzero(usable & plain[codes])
-    arms = arms[np.lexsort((position[arms], -scores[arms], codes[arms]))]
-    starts = np.flatnonzero(np.r_[True, np.diff(codes[arms]) != 0]) if len(arms) else np.empty(0, dtype=np.intp)
-    place = np.arange(len(arms)) - np.repeat(starts, np.diff(np.r_[starts, len(arms)]))
-    kept = usable & ~plain[codes]
-    kept[arms[place < caps[codes[arms]]]] = True
-    return kept
-
-
 def _listed_profile(
-    scores: Array, round: Round, good: GoodSubgroups, group: int, cap: int, position: IntArray
+    scores: Array, round: Round, good: GoodSubgroups, group: int, cap: int
 ) -> dict[int, tuple[float, IntArray]]:
     """Best good subgroup of every size, from the list of all of them."""
     profile: dict[int, tuple[float, IntArray]] = {}
-    members = round.grouping.members(group)
-    members = members[np.argsort(position[members])]
+    members = good.order[round.grouping.codes[good.order] == group]
     n = len(members)
     bits = (np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1
     sizes = bits.sum(axis=1)

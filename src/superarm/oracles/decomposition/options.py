@@ -24,10 +24,6 @@ class Options:
     arm_start: IntArray  # (O + 1,) first of an option's arms in ``arms``
     arms: IntArray
 
-    def of(self, options: IntArray) -> IntArray:
-        """Arms of several options together."""
-        return np.concatenate([self.arms[self.arm_start[o] : self.arm_start[o + 1]] for o in options])
-
     def with_groups(self, other: Options) -> Options:
         """The groups of both."""
         return Options(
@@ -41,11 +37,11 @@ class Options:
         )
 
 
-def single_arms(arms: IntArray, group: IntArray, groups: int, scores: Array, gain: Array) -> Options:
-    """Every arm is a block with one option; ``group``, (n,), numbers the group of each arm and ascends."""
+def single_arms(arms: IntArray, starts: IntArray, scores: Array, gain: Array) -> Options:
+    """Every arm is a block with one option; the arms of the i-th group are ``starts[i]`` to ``starts[i + 1]``."""
     each = np.arange(len(arms) + 1)
     return Options(
-        group_start=np.searchsorted(group, np.arange(groups + 1)),
+        group_start=starts,
         block_start=each,
         count=np.ones(len(arms), dtype=np.intp),
         a=scores[arms],

@@ -62,32 +62,30 @@ def solve(
     scale = float(np.abs(scores).max(initial=0.0)) or 1.0
     assert not isinstance(round.feasible, WholeGroups)  # decomposes() has made sure of it
     least, most = (min(total, len(round) + 1) for total in round.feasible.totals(len(round)))
-    favoured = _in_tie_order(scores / scale, good.order, TIES / max(1, min(most, len(round))))
+    lower = TIES / max(1, min(most, len(round)))
     caps = np.minimum(round.feasible.caps(round.grouping), most)
     slack, upper = _rounding(good), None
     extra = -slack
     while True:
-        search = Search(build(favoured, round, good, caps, extra, compiled()), least, most, rel_gap, label_limit, stop)
-        chosen = search.run()
+        model = build(scores / scale, lower, round, good, caps, extra, compiled())
+        search = Search(model, least, most, rel_gap, label_limit, stop)
+        arms = search.run()
         # Gains were relaxed by what their sums may lose, so the first bound holds whatever the predicate says below.
         upper = search.upper + TIES if upper is None else upper
-        broken = [group for group, arms in chosen.items() if not good.is_good(group, np.sort(arms))]
-        if not broken:
+        groups, values, parts = good.valued(arms)
+        broken = groups[~good.kept(groups, values)]
+        if not len(broken):
             break
         extra[broken] = np.maximum(2.0 * extra[broken], slack[broken])
-    arms = np.concatenate([np.empty(0, dtype=np.intp), *chosen.values()])
-    return found_by_sum(arms, scale * upper, scores, round, underfilled=search.underfilled, limited=search.limited)
-
-
-def _in_tie_order(scores: Array, order: IntArray, most: float) -> Array:
-    """Scores, lowered by up to ``most`` along the order of ties.
-
-    Equal arms of different groups are otherwise told apart by their groups alone: a round in which everything ties
-    would take all its arms from one.
-    """
-    lower = np.empty(len(scores))
-    lower[order] = np.arange(1, len(scores) + 1) / max(len(scores), 1)
-    return scores - most * lower
+    return found_by_sum(
+        arms,
+        scale * upper,
+        scores,
+        round,
+        groups=good.described(groups, values, parts),
+        underfilled=search.underfilled,
+        limited=search.limited,
+    )
 
 
 def _rounding(good: GoodSubgroups) -> Array:
@@ -120,8 +118,11 @@ class Search:
         self.U = np.where(model.closed, -np.inf, np.inf)
         self.L = np.full(entries, -np.inf)
         self.U[model.entry_start[:-1]] = self.L[model.entry_start[:-1]] = 0.0
-        self.P, self.Q = np.ones(entries), np.zeros(entries)
-        self.options: dict[tuple[int, int], IntArray] = {}
+        self.P, self.Q, self.lam = np.ones(entries), np.zeros(entries), np.full(entries, np.nan)
+        # The options of entry e are taken[place[e] : place[e] + used[e]]; -1: those of the sweep that P and Q remember.
+        self.taken = np.empty(0, dtype=np.intp)
+        self.place, self.used = np.zeros(entries, dtype=np.intp), np.full(entries, -1, dtype=np.intp)
+        self.tried = np.zeros(entries, dtype=np.bool_)
         active = np.ones(len(model.cap), dtype=np.bool_)
         for group, profile in model.listed.items():
             active[group] = False
@@ -135,12 +136,11 @@ class Search:
         self.underfilled = largest < least
         self.least, self.most = (largest, largest) if self.underfilled else (least, most)
 
-    def run(self) -> dict[int, IntArray]:
-        """Refine until done; arms by position of their group in the round."""
+    def run(self) -> IntArray:
+        """Refine until done; the arms."""
         model = self.model
         heads = model.entry_start[: model.real + 1]
         counts = np.zeros(model.real, dtype=np.intp)
-        tried: set[tuple[int, int]] = set()
         while True:
             self.upper = min(self.upper, compiled().combine(heads, self.U, self.least, self.most, counts))
             used = heads[:-1] + counts
@@ -152,53 +152,47 @@ class Search:
             # These counts are admissible, so what they are known to attain is a lower bound.
             if self.L[used].sum() >= self.upper - self.rel_gap * max(1.0, abs(self.upper)):
                 return self._arms(counts)
-            pending = [(int(group), int(counts[group])) for group in loose]
-            pending = [entry for entry in pending if entry not in tried]
-            if not pending or not self._refine(pending, tried):
+            pending = loose[~self.tried[used[loose]]]
+            if not len(pending) or not self._refine(pending, counts[pending]):
                 self.limited = True
                 compiled().combine(heads, self.L, self.least, self.most, counts)
                 return self._arms(counts)
 
-    def _refine(self, pending: list[tuple[int, int]], tried: set[tuple[int, int]]) -> bool:
+    def _refine(self, groups: IntArray, ks: IntArray) -> bool:
         """Make entries exact, or as tight as the label limit allows; False when time ran out."""
-        tried.update(pending)
-        pending = pending + [(self.model.shadow[g], k) for g, k in pending if g in self.model.shadow]
-        for start in range(0, len(pending), AT_ONCE):
+        shadow = self.model.shadow
+        if shadow:
+            also = np.array([group in shadow for group in groups.tolist()], dtype=np.bool_)
+            groups = np.concatenate(
+                [groups, np.array([shadow[group] for group in groups[also].tolist()], dtype=np.intp)]
+            )
+            ks = np.concatenate([ks, ks[also]])
+        entries = self.model.entry_start[groups] + ks
+        self.tried[entries] = True
+        self.place[entries] = len(self.taken) + np.cumsum(ks) - ks
+        self.taken = np.concatenate([self.taken, np.empty(ks.sum(), dtype=np.intp)])
+        for start in range(0, len(groups), AT_ONCE):
             if time.perf_counter() > self.stop:
                 return False
-            part = np.array(pending[start : start + AT_ONCE], dtype=np.intp)
-            taken = np.empty((len(part), part[:, 1].max()), dtype=np.intp)
-            number = np.empty(len(part), dtype=np.intp)
+            part = slice(start, start + AT_ONCE)
+            number = np.empty(len(groups[part]), dtype=np.intp)
             compiled().refine(
-                part[:, 0].copy(), part[:, 1].copy(), *self._options(), *self._entries(),
-                self.label_limit, taken, number,
+                groups[part], ks[part], *self._options(), *self._entries(),
+                self.label_limit, self.taken, self.place[entries[part]], number,
             )  # fmt: skip
-            for i, (group, k) in enumerate(part.tolist()):
-                if number[i] >= 0:
-                    self.options[group, k] = taken[i, : number[i]].copy()
+            self.used[entries[part]] = number
         self._take_over_shadows()
         return True
 
-    def _arms(self, counts: IntArray) -> dict[int, IntArray]:
-        model = self.model
-        chosen = {}
-        for group in np.flatnonzero(counts):
-            k = int(counts[group])
-            if int(group) in model.listed:
-                chosen[int(model.group_of[group])] = model.listed[int(group)][k][1]
-                continue
-            options = self.options.get((int(group), k))
-            if options is None:
-                entry = model.entry_start[group] + k
-                taken = np.empty(k, dtype=np.intp)
-                o = model.options
-                number = compiled().rebuild(
-                    o.group_start[group], o.group_start[group + 1], o.block_start, o.count, o.a, o.g,
-                    self.P[entry], self.Q[entry], k, taken,
-                )  # fmt: skip
-                options = taken[:number]
-            chosen[int(model.group_of[group])] = model.options.of(options)
-        return chosen
+    def _arms(self, counts: IntArray) -> IntArray:
+        model, o = self.model, self.model.options
+        chosen = np.empty(int(counts.sum()), dtype=np.intp)
+        number = compiled().arms_of(
+            counts, o.group_start, o.block_start, o.count, o.a, o.g, model.entry_start, self.P, self.Q,
+            o.arm_start, o.arms, self.place, self.used, self.taken, chosen,
+        )  # fmt: skip
+        listed = [model.listed[group][int(counts[group])][1] for group in model.listed if counts[group]]
+        return np.concatenate([chosen[:number], *listed])
 
     def _take_over_shadows(self) -> None:
         start, cap = self.model.entry_start, self.model.cap
@@ -218,5 +212,5 @@ class Search:
         m, o = self.model, self.model.options
         return o.group_start, o.block_start, o.count, o.a, o.g, m.theta, m.cap, m.entry_start
 
-    def _entries(self) -> tuple[Array, Array, Array, Array]:
-        return self.U, self.L, self.P, self.Q
+    def _entries(self) -> tuple[Array, Array, Array, Array, Array]:
+        return self.U, self.L, self.P, self.Q, self.lam

@@ -13,7 +13,8 @@ import numpy as np
 from superarm.oracles.decomposition.compiled.bounds import CLOSE, first_bounds
 from superarm.oracles.decomposition.compiled.counts import combine
 from superarm.oracles.decomposition.compiled.dominance import subsets_of_blocks
-from superarm.oracles.decomposition.compiled.entries import rebuild, refine
+from superarm.oracles.decomposition.compiled.entries import arms_of, refine
+from superarm.oracles.decomposition.compiled.ranking import lay_out
 
 
 def warm_up() -> None:
@@ -21,15 +22,31 @@ def warm_up() -> None:
     group_start, block_start = np.array([0, 2, 4]), np.arange(5)
     count, cap, entry_start = np.ones(4, dtype=np.intp), np.array([2, 2]), np.array([0, 3, 6])
     a, g, theta = np.array([1.0, 2.0, 3.0, 2.0]), np.array([0.0, 0.0, 1.0, 2.0]), np.array([0.0, 1.5])
-    U, L, P, Q = np.full(6, np.inf), np.full(6, -np.inf), np.ones(6), np.zeros(6)
+    U, L, P, Q, lam = np.full(6, np.inf), np.full(6, -np.inf), np.ones(6), np.zeros(6), np.full(6, np.nan)
     U[[0, 3]] = L[[0, 3]] = 0.0
     options = (group_start, block_start, count, a, g, theta, cap, entry_start)
-    first_bounds(*options, U, L, P, Q, np.ones(2, dtype=np.bool_))
-    taken, used = np.empty((1, 1), dtype=np.intp), np.empty(1, dtype=np.intp)
-    refine(np.array([1]), np.array([1]), *options, U, L, P, Q, 10, taken, used)
-    rebuild(0, 2, block_start, count, a, g, 1.0, 0.0, 1, np.empty(1, dtype=np.intp))
-    combine(entry_start, L, 0, 2, np.zeros(2, dtype=np.intp))
+    lay_out(
+        np.arange(4), np.array([0, 0, 1, 1]), np.ones(4, dtype=np.bool_), a, 1e-10, g, cap, np.zeros(2, dtype=np.bool_)
+    )
+    first_bounds(*options, U, L, P, Q, lam, np.ones(2, dtype=np.bool_))
+    taken, number, nowhere = np.empty(1, dtype=np.intp), np.empty(1, dtype=np.intp), np.full(6, -1)
+    refine(np.array([1]), np.array([1]), *options, U, L, P, Q, lam, 10, taken, np.array([0]), number)
+    counts = np.ones(2, dtype=np.intp)
+    arms_of(
+        counts,
+        *options[:5],
+        entry_start,
+        P,
+        Q,
+        block_start,
+        np.arange(4),
+        nowhere,
+        nowhere,
+        taken,
+        np.empty(4, dtype=np.intp),
+    )
+    combine(entry_start, L, 0, 2, counts)
     subsets_of_blocks(np.array([0, 2, 3]), a, a, np.array([2, 1]), 10, False)
 
 
-__all__ = ["CLOSE", "combine", "first_bounds", "rebuild", "refine", "subsets_of_blocks", "warm_up"]
+__all__ = ["CLOSE", "arms_of", "combine", "first_bounds", "lay_out", "refine", "subsets_of_blocks", "warm_up"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.oracles.decomposition.compiled.jit import compiled
+from superarm.oracles.decomposition.compiled.ranking import best
 
 CLOSE = 1e-11  # relative distance at which two bounds count as equal
 
@@ -18,18 +19,19 @@ def single_arms(first, last, block_start, count):
 
 
 @compiled
-def by_worth(lo, hi, a, g, p, q):
-    """Options lo to hi by p*reward + q*gain, descending; among equals the larger gain, which may be the good one."""
-    by_gain = np.argsort(-g[lo:hi], kind="mergesort")
-    worth = -(p * a[lo:hi] + q * g[lo:hi])[by_gain]
-    return lo + by_gain[np.argsort(worth, kind="mergesort")]
+def by_worth(lo, hi, a, g, p, q, k):
+    """The k best options of lo to hi by p*reward + q*gain; among equals the larger gain, which may be the good one."""
+    worth = np.empty(hi - lo)
+    for i in range(hi - lo):
+        worth[i] = p * a[lo + i] + q * g[lo + i]
+    return lo + best(worth, g[lo:hi], k)
 
 
 @compiled
 def sweep(first, last, block_start, count, a, g, p, q, cap, S, A, G):
     """For every k <= cap: the choice of k arms with the largest p*reward + q*gain; its sums into S, A and G."""
     if single_arms(first, last, block_start, count):
-        ranked = by_worth(block_start[first], block_start[last], a, g, p, q)
+        ranked = by_worth(block_start[first], block_start[last], a, g, p, q, cap)
         S[0] = A[0] = G[0] = 0.0
         for k in range(1, cap + 1):
             o = ranked[k - 1]
@@ -132,8 +134,8 @@ def walk(first, last, block_start, count, a, g, theta, k, cap, A_ends, G_ends, U
 
 
 @compiled
-def first_bounds(group_start, block_start, count, a, g, theta, cap, entry_start, U, L, P, Q, active):
-    """Bounds on the profile of every active group, tight at counts 1, 2, 3, 4, 6, 9, ..."""
+def first_bounds(group_start, block_start, count, a, g, theta, cap, entry_start, U, L, P, Q, lam, active):
+    """Bounds on the profile of every active group, tight at counts 1, 2, 3, 4, 6, 9, ...; the multipliers go to lam."""
     for group in range(len(cap)):
         if not active[group] or cap[group] == 0:
             continue
@@ -144,5 +146,7 @@ def first_bounds(group_start, block_start, count, a, g, theta, cap, entry_start,
         k = 1
         while k <= cap[group]:
             if u[k] - low[k] > CLOSE * max(1.0, abs(u[k])):
-                walk(first, last, block_start, count, a, g, theta[group], k, cap[group], A, G, u, low, p, q)
+                lam[lo + k] = walk(
+                    first, last, block_start, count, a, g, theta[group], k, cap[group], A, G, u, low, p, q
+                )  # fmt: skip
             k = k + 1 if k < 4 else k + k // 2

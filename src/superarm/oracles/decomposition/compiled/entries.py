@@ -155,21 +155,48 @@ def entry(first, last, block_start, count, a, g, theta, k, lam, tau, incumbent, 
 
 
 @compiled
-def refine(groups, ks, group_start, block_start, count, a, g, theta, cap, entry_start, U, L, P, Q, limit, taken, used):
-    """Make the entries (groups[i], ks[i]) exact, or as tight as ``limit`` allows; options of the i-th into taken[i]."""
+def refine(
+    groups,
+    ks,
+    group_start,
+    block_start,
+    count,
+    a,
+    g,
+    theta,
+    cap,
+    entry_start,
+    U,
+    L,
+    P,
+    Q,
+    lam,
+    limit,
+    taken,
+    place,
+    used,
+):
+    """Make the entries (groups[i], ks[i]) exact, or as tight as ``limit`` allows.
+
+    The options of the i-th go to ``taken`` from place[i] on, and their number to used[i]; -1 where the sweep that P and
+    Q remember has found them.
+    """
     for i in range(len(groups)):
         group, k = groups[i], ks[i]
         lo, hi = entry_start[group], entry_start[group + 1]
         u, low, p, q = U[lo:hi], L[lo:hi], P[lo:hi], Q[lo:hi]
         first, last = group_start[group], group_start[group + 1]
         used[i] = -1
-        A, G = ends(first, last, block_start, count, a, g, theta[group], cap[group], u, low, p, q)
-        lam = walk(first, last, block_start, count, a, g, theta[group], k, cap[group], A, G, u, low, p, q)
+        if np.isnan(lam[lo + k]):
+            A, G = ends(first, last, block_start, count, a, g, theta[group], cap[group], u, low, p, q)
+            lam[lo + k] = walk(
+                first, last, block_start, count, a, g, theta[group], k, cap[group], A, G, u, low, p, q
+            )  # fmt: skip
         if u[k] - low[k] <= CLOSE * max(1.0, abs(u[k])):
             continue
         tau = u[k] - u[k - 1] if u[k - 1] > -np.inf else 0.0
         value, bound, m = entry(
-            first, last, block_start, count, a, g, theta[group], k, lam, tau, low[k], limit, taken[i]
+            first, last, block_start, count, a, g, theta[group], k, lam[lo + k], tau, low[k], limit, taken[place[i] :]
         )  # fmt: skip
         low[k] = value
         u[k] = min(u[k], bound)
@@ -180,7 +207,7 @@ def refine(groups, ks, group_start, block_start, count, a, g, theta, cap, entry_
 def rebuild(first, last, block_start, count, a, g, p, q, k, taken):
     """Options of the choice of k arms that the sweep with multipliers p and q finds; their number."""
     if single_arms(first, last, block_start, count):
-        ranked = by_worth(block_start[first], block_start[last], a, g, p, q)
+        ranked = by_worth(block_start[first], block_start[last], a, g, p, q, k)
         for i in range(k):
             taken[i] = ranked[i]
         return k
@@ -197,4 +224,31 @@ def rebuild(first, last, block_start, count, a, g, p, q, k, taken):
             taken[m] = o
             m += 1
             rest -= count[o]
+    return m
+
+
+@compiled
+def arms_of(
+    counts, group_start, block_start, count, a, g, entry_start, P, Q, arm_start, arms, place, used, taken, chosen
+):
+    """The arms that ``counts`` stands for, into ``chosen``; their number.
+
+    ``place`` and ``used`` say, entry by entry, where in ``taken`` its options are; -1: they are to be rebuilt. Groups
+    without options of their own give nothing.
+    """
+    m = 0
+    for group in range(len(counts)):
+        k = counts[group]
+        first, last = group_start[group], group_start[group + 1]
+        if k == 0 or first == last:
+            continue
+        e = entry_start[group] + k
+        options, number = taken[place[e] : place[e] + max(used[e], 0)], used[e]
+        if number < 0:
+            options = np.empty(k, dtype=np.int64)
+            number = rebuild(first, last, block_start, count, a, g, P[e], Q[e], k, options)
+        for o in options[:number]:
+            for i in range(arm_start[o], arm_start[o + 1]):
+                chosen[m] = arms[i]
+                m += 1
     return m
