@@ -124,7 +124,7 @@ def _options(
     # Outside groups in block form every arm is a block of its own, and its gain is not a sum under a root.
     alone = gains.power[codes[arms]] == 0.0
     block = np.where(alone, np.arange(len(arms)), gains.block[arms])
-    order = np.lexsort((np.arange(len(arms)), block, number))
+    order = np.lexsort((block, number))
     arms, number, block = arms[order], number[order], block[order]
     power = np.where(gains.power == 0.0, 1.0, gains.power)[groups]
     rest = (scores, gains.gain, power, caps[groups], compiled)

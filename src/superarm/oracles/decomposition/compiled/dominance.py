@@ -35,70 +35,66 @@ def undominated(c, a, g, k):
 
 
 @compiled
-def subsets_of_block(t, a, cap, limit, relaxed):
-    """Undominated subsets of one block: count, reward, sum of terms, members, and whether ``limit`` was met.
+def merge(r, h, name, size, reward, term, c, merged_r, merged_h, merged_name):
+    """The undominated of the labels of count c and those of count c - 1 with one arm more; their number.
 
-    Where more than ``limit`` subsets of one count are undominated, ``relaxed`` merges neighbours into an optimistic
-    pair (the larger of both coordinates), which no subset need attain; otherwise every other one is dropped.
+    Both lists run from the largest sum of terms to the largest reward, and so does the result. A label with the arm
+    goes by the name of the one without it, less one and turned negative.
     """
-    n = len(t)
-    cap = min(cap, n)
-    if cap == 1 and n == 1:
-        return np.ones(1, dtype=np.int64), a.copy(), t.copy(), np.zeros((1, 1), dtype=np.int64), False
-    c, r, h = np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1)
-    members = np.zeros((1, cap), dtype=np.int64)
+    i, j, m = 0, 0, 0
+    best = -np.inf
+    while i < size[c] or j < size[c - 1]:
+        if j == size[c - 1] or (i < size[c] and h[c, i] >= h[c - 1, j] + term):
+            x, y, who = r[c, i], h[c, i], name[c, i]
+            i += 1
+        else:
+            x, y, who = r[c - 1, j] + reward, h[c - 1, j] + term, -name[c - 1, j] - 1
+            j += 1
+        if x > best:
+            best = x
+            merged_r[m], merged_h[m], merged_name[m] = x, y, who
+            m += 1
+    return m
+
+
+@compiled
+def subsets_of_block(t, a, cap, limit, relaxed, r, h, name, size, merged_r, merged_h, merged_name, parent, last):
+    """Undominated subsets of one block, by count into ``r`` (reward), ``h`` (sum of terms), ``name`` and ``size``.
+
+    A name is a position in ``parent`` and ``last``: the subset without its last arm, and that arm. Where more than
+    ``limit`` subsets of one count are undominated, ``relaxed`` merges neighbours into an optimistic pair (the larger of
+    both coordinates), which no subset need attain; otherwise every other one is dropped. Returns whether that was so,
+    and ``parent`` and ``last``, which may have grown.
+    """
     limited = False
-    for i in range(n):
-        m = len(c)
-        room = 0
-        for j in range(m):
-            room += 1 if c[j] < cap else 0
-        cc, rr, hh = np.empty(m + room, dtype=np.int64), np.empty(m + room), np.empty(m + room)
-        source = np.empty(m + room, dtype=np.int64)
-        for j in range(m):
-            cc[j], rr[j], hh[j], source[j] = c[j], r[j], h[j], j
-        top = m
-        for j in range(m):
-            if c[j] < cap:
-                cc[top], rr[top], hh[top], source[top] = c[j] + 1, r[j] + a[i], h[j] + t[i], j
-                top += 1
-        keep = undominated(cc, rr, hh, cap)
-        # Thin each count's list, which runs from the largest sum of terms to the largest reward.
-        final = np.empty(len(keep), dtype=np.int64)
-        top = 0
-        lo = 0
-        while lo < len(keep):
-            hi = lo
-            while hi < len(keep) and cc[keep[hi]] == cc[keep[lo]]:
-                hi += 1
-            if hi - lo > limit:
-                limited = True
-                position = lo
-                while position < hi:
-                    x = keep[position]
-                    if position + 1 < hi and position > lo and position + 2 < hi:
-                        if relaxed:
-                            rr[x] = rr[keep[position + 1]]
-                        position += 1
-                    final[top] = x
-                    top += 1
+    for c in range(1, cap + 1):
+        size[c] = 0
+    size[0] = 1
+    r[0, 0], h[0, 0], name[0, 0] = 0.0, 0.0, 0
+    names = 1
+    for i in range(len(t)):
+        for c in range(min(cap, i + 1), 0, -1):  # from above, so that lists below are still those without arm i
+            m = merge(r, h, name, size, a[i], t[i], c, merged_r, merged_h, merged_name)
+            while names + m > len(parent):
+                parent, last = widened(parent), widened(last)
+            thin = m > limit
+            limited = limited or thin
+            top, position = 0, 0
+            while position < m:
+                x, y, who = merged_r[position], merged_h[position], merged_name[position]
+                if thin and 0 < position < m - 2:
                     position += 1
-            else:
-                for position in range(lo, hi):
-                    final[top] = keep[position]
-                    top += 1
-            lo = hi
-        c, r, h = np.empty(top, dtype=np.int64), np.empty(top), np.empty(top)
-        grown = np.zeros((top, cap), dtype=np.int64)
-        for j in range(top):
-            x = final[j]
-            c[j], r[j], h[j] = cc[x], rr[x], hh[x]
-            for place in range(cap):
-                grown[j, place] = members[source[x], place]
-            if x >= m:
-                grown[j, c[j] - 1] = i
-        members = grown
-    return c, r, h, members, limited
+                    if relaxed:
+                        x = merged_r[position]
+                position += 1
+                if who < 0:
+                    parent[names], last[names] = -who - 1, i
+                    who = names
+                    names += 1
+                r[c, top], h[c, top], name[c, top] = x, y, who
+                top += 1
+            size[c] = top
+    return limited, parent, last
 
 
 @compiled
@@ -135,26 +131,46 @@ def subsets_of_blocks(start, t, a, cap, limit, relaxed):
     count, arm_start = np.empty(room, dtype=np.int64), np.empty(room + 1, dtype=np.int64)
     reward, total = np.empty(room), np.empty(room)
     members = np.empty(room, dtype=np.int64)
+    longest, largest = 0, 0
+    for b in range(n):
+        longest = max(longest, start[b + 1] - start[b])
+        largest = max(largest, min(cap[b], start[b + 1] - start[b]))
+    # What is longer than the limit is halved, ends apart: a list gains at most one place with every arm.
+    width = 2 * (limit + longest) + 8
+    shape = (largest + 1, width)
+    r, h, name, size = (
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape, dtype=np.int64),
+        np.empty(largest + 1, np.int64),
+    )
+    merged_r, merged_h, merged_name = np.empty(width), np.empty(width), np.empty(width, dtype=np.int64)
+    parent, last = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
     top, used = 0, 0
     arm_start[0] = 0
     for b in range(n):
-        first, last = start[b], start[b + 1]
-        c, r, h, inside, limited[b] = subsets_of_block(t[first:last], a[first:last], cap[b], limit, relaxed)
-        while top + len(c) > len(count):
-            count, reward, total = widened(count), widened(reward), widened(total)
-            arm_start = widened(arm_start)
-        for i in range(len(c)):
-            if c[i] == 0:
-                continue
-            while used + c[i] > len(members):
+        first, end = start[b], start[b + 1]
+        most = min(cap[b], end - first)
+        limited[b], parent, last = subsets_of_block(
+            t[first:end], a[first:end], most, limit, relaxed,
+            r, h, name, size, merged_r, merged_h, merged_name, parent, last,
+        )  # fmt: skip
+        for c in range(1, most + 1):
+            while top + size[c] > len(count):
+                count, reward, total = widened(count), widened(reward), widened(total)
+                arm_start = widened(arm_start)
+            while used + c * size[c] > len(members):
                 members = widened(members)
-            for j in range(c[i]):
-                members[used + j] = first + inside[i, j]
-            count[top], reward[top] = c[i], r[i]
-            # Near zero the root magnifies what a running sum has lost; an optimistic pair has no members to sum.
-            total[top] = h[i] if relaxed else compensated(t, members[used : used + c[i]])
-            used += c[i]
-            top += 1
-            arm_start[top] = used
+            for i in range(size[c]):
+                who = name[c, i]
+                for j in range(c - 1, -1, -1):
+                    members[used + j] = first + last[who]
+                    who = parent[who]
+                count[top], reward[top] = c, r[c, i]
+                # Near zero the root magnifies what a running sum has lost; an optimistic pair has no members to sum.
+                total[top] = h[c, i] if relaxed else compensated(t, members[used : used + c])
+                used += c
+                top += 1
+                arm_start[top] = used
         options[b + 1] = top
     return options, count[:top], reward[:top], total[:top], arm_start[: top + 1], members[:used], limited
