@@ -62,16 +62,17 @@ class Groups:
         return self.order[self.starts[group] : self.starts[group + 1]]
 
     def parts(self, arms: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Cut the set ``arms`` into what it takes of each group.
+        """Cut the set ``arms``, ascending, into what it takes of each group.
 
         Returns the touched groups, ascending; where the part of each begins in the third, with the end as last; and
         the arms by group, ascending within.
         """
         codes = self.codes[arms]
-        order = np.lexsort((arms, codes))
+        order = codes.argsort(kind="stable")
         codes = codes[order]
-        first = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-        starts = np.concatenate([[0], first, [len(codes)]]) if len(codes) else np.zeros(1, dtype=np.intp)
+        new = np.ones(len(codes) + 1, dtype=np.bool_)
+        new[1:-1] = codes[1:] != codes[:-1]
+        starts = new[bool(not len(codes)) :].nonzero()[0]
         return codes[starts[:-1]], starts, arms[order]
 
     @cached_property
@@ -126,6 +127,10 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
     if array.dtype != object:
         if array.dtype.kind in "fc" and np.isnan(array).any():
             raise InvalidArgument(argument, "labels that equal themselves", "NaN")
+        if array.dtype.kind in "iu" and len(array) and 0 <= array.min() and array.max() < 4 * len(array):
+            # Small whole numbers, which most labels are, need no sorting.
+            present = np.bincount(array) > 0
+            return tuple(present.nonzero()[0].tolist()), (np.cumsum(present) - 1)[array]
         values, codes = np.unique(array, return_inverse=True)
         return tuple(values.tolist()), codes.astype(np.intp).reshape(-1)
     first: dict[Hashable, int] = {}

@@ -103,22 +103,22 @@ class GoodSubgroups:
 
     def allows(self, arms: Any) -> bool:
         """Whether every group that the super arm ``arms`` touches keeps its promise."""
-        groups, values, _ = self.valued(self.round.check_arms(arms))
+        groups, values, _ = self.valued(np.sort(self.round.check_arms(arms)))
         return bool(self.kept(groups, values).all())
 
     def __contains__(self, subset: Any) -> bool:
         """Whether ``subset`` is a good subgroup: non-empty, of one group, and keeping its promise."""
-        groups, values, _ = self.valued(self.round.check_arms(subset))
+        groups, values, _ = self.valued(np.sort(self.round.check_arms(subset)))
         return len(groups) == 1 and bool(self.kept(groups, values).all())
 
     def touched(self, arms: Any) -> tuple[TouchedGroup, ...]:
         """The groups that ``arms`` picks from, with value, threshold and margin, in the order of the labels."""
-        return self.described(*self.valued(self.round.check_arms(arms)))
+        return self.described(*self.valued(np.sort(self.round.check_arms(arms))))
 
     def valued(self, arms: IntArray) -> tuple[IntArray, Array, tuple[IntArray, ...]]:
-        """The groups that ``arms`` touches, v_G of each at the satisfying index (NaN: no promise), and their arms.
+        """The groups that ``arms``, ascending, touch; v_G of each at the satisfying index; and their parts of ``arms``.
 
-        Trusts its arguments.
+        Without a promise the value is NaN. Trusts its arguments.
         """
         groups, starts, arms = self.round.grouping.parts(arms)
         cuts = starts.tolist()
@@ -215,10 +215,13 @@ class GoodSubgroups:
         bound = []
         for promise in self.promises:
             assert self.satisfying is not None
-            local = np.full(len(self.round.labels), -1, dtype=np.intp)
-            local[promise.groups] = np.arange(len(promise.groups))
-            arms = np.flatnonzero(local[codes] >= 0)
-            groups = local[codes[arms]]
+            if len(promise.groups) == len(self.round.labels):
+                arms, groups = np.arange(len(codes)), codes
+            else:
+                local = np.full(len(self.round.labels), -1, dtype=np.intp)
+                local[promise.groups] = np.arange(len(promise.groups))
+                arms = np.flatnonzero(local[codes] >= 0)
+                groups = local[codes[arms]]
             form = None
             if is_structured(promise.reward):
                 form = promise.reward.normal_form(

@@ -223,7 +223,7 @@ def answer(solver: Solver, name: str, index: Any, round: Round, good: GoodSubgro
     else:
         status = Status.LIMIT if found.limited else Status.WITHIN_GAP
     # Where promises were left aside the solver has not seen them.
-    groups = good.touched(arms) if found.groups is None or hopeless else found.groups
+    groups = good.described(*good.valued(arms)) if found.groups is None or hopeless else found.groups
     return Selection(
         arms=arms,
         value=value,
@@ -250,7 +250,7 @@ def found_by_sum(
     Whether nothing better exists is judged there: a steep u magnifies the last digits of the sum.
     """
     transform = round.reward.transform  # type: ignore[attr-defined]  # additive_scores has made sure of it
-    value = math.fsum(scores[arms])
+    value = math.fsum(scores[arms].tolist())
     proved = _proved(value, upper, scale=float(np.abs(scores).max(initial=0.0)) or 1.0)
     return Found(
         arms=arms,

@@ -38,20 +38,19 @@ class BestWholeGroups:
         chosen = ranked[(good.whole & (totals > 0.0))[ranked]][: round.feasible.n]
         picked = np.zeros(len(groups), dtype=np.bool_)
         picked[chosen] = True
-        arms = np.flatnonzero(picked[groups.codes])
-        return found_by_sum(arms, math.fsum(totals[chosen]), scores, round)
+        arms = picked[groups.codes].nonzero()[0]
+        return found_by_sum(arms, math.fsum(totals[chosen].tolist()), scores, round)
 
 
 def _totals(scores: Array, groups: Groups) -> Array:
     """(G,) sums of the scores of each group, exactly rounded wherever their order or sign hangs on it."""
     totals = sums_by(groups.codes, scores, len(groups))
-    ranked = np.argsort(totals)
-    most = int(groups.sizes.max(initial=0))
-    off = 2.0 * ROUNDING * most * most * float(np.abs(scores).max(initial=0.0))
-    close = np.diff(totals[ranked]) <= off
+    ranked = totals.argsort()
+    off = 2.0 * ROUNDING * float(np.max(groups.sizes, initial=0)) * float(np.abs(scores).sum())
+    close = totals[ranked[1:]] - totals[ranked[:-1]] <= off
     doubtful = np.abs(totals) <= off
     doubtful[ranked[1:]] |= close
     doubtful[ranked[:-1]] |= close
-    for group in np.flatnonzero(doubtful).tolist():
+    for group in doubtful.nonzero()[0].tolist():
         totals[group] = math.fsum(scores[groups.members(group)])
     return totals

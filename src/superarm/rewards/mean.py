@@ -21,7 +21,7 @@ class Mean(Comparable):
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Exactly rounded sum over the count."""
-        return math.fsum(outcomes) / len(outcomes)
+        return math.fsum(outcomes.tolist()) / len(outcomes)
 
     def normal_form(
         self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense

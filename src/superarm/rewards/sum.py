@@ -26,7 +26,7 @@ class Sum(Comparable):
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Exactly rounded sum, so the order of the arms never matters."""
-        return math.fsum(outcomes)
+        return math.fsum(outcomes.tolist())
 
     def scores(self, outcomes: Array, arms: IntArray) -> Array:
         """As a super-arm reward: each arm adds its outcome."""

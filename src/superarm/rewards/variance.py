@@ -25,8 +25,9 @@ class Variance(Comparable):
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Mean squared distance from the mean, both by exactly rounded sums."""
-        centre = math.fsum(outcomes) / len(outcomes)
-        return math.fsum((x - centre) ** 2 for x in outcomes) / len(outcomes)
+        values = outcomes.tolist()
+        centre = math.fsum(values) / len(values)
+        return math.fsum([(x - centre) ** 2 for x in values]) / len(values)
 
     def values(self, outcomes: Array, arms: IntArray) -> Array:
         """The same for many draws, in plain floating point."""

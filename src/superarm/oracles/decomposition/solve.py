@@ -69,7 +69,7 @@ def solve(
     while True:
         model = build(scores / scale, lower, round, good, caps, extra, compiled())
         search = Search(model, least, most, rel_gap, label_limit, stop)
-        arms = search.run()
+        arms = np.sort(search.run())
         # Gains were relaxed by what their sums may lose, so the first bound holds whatever the predicate says below.
         upper = search.upper + TIES if upper is None else upper
         groups, values, parts = good.valued(arms)
