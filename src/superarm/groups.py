@@ -127,7 +127,7 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
     if array.dtype != object:
         if array.dtype.kind in "fc" and np.isnan(array).any():
             raise InvalidArgument(argument, "labels that equal themselves", "NaN")
-        if array.dtype.kind in "iu" and len(array) and 0 <= array.min() and array.max() < 4 * len(array):
+        if array.dtype.kind in "iu" and len(array) and array.min() >= 0 and array.max() < 4 * len(array):
             # Small whole numbers, which most labels are, need no sorting.
             present = np.bincount(array) > 0
             return tuple(present.nonzero()[0].tolist()), (np.cumsum(present) - 1)[array]

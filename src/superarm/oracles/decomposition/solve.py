@@ -202,11 +202,7 @@ class Search:
 
     def _largest_total(self, most: int) -> int:
         model = self.model
-        heads = model.entry_start[: model.real + 1]
-        size = np.arange(heads[-1]) - np.repeat(heads[:-1], np.diff(heads))
-        reachable = np.where(self.L[: heads[-1]] > -np.inf, size.astype(np.float64), -np.inf)
-        counts = np.zeros(model.real, dtype=np.intp)
-        return int(compiled().combine(heads, reachable, 0, most, counts))
+        return int(compiled().largest_total(model.entry_start[: model.real + 1], self.L, most))
 
     def _options(self) -> tuple[IntArray, IntArray, IntArray, Array, Array, Array, IntArray, IntArray]:
         m, o = self.model, self.model.options

@@ -11,7 +11,7 @@ Arrays are flat: group G owns the blocks ``group_start[G]:group_start[G+1]``, bl
 import numpy as np
 
 from superarm.oracles.decomposition.compiled.bounds import CLOSE, first_bounds
-from superarm.oracles.decomposition.compiled.counts import combine
+from superarm.oracles.decomposition.compiled.counts import combine, largest_total
 from superarm.oracles.decomposition.compiled.dominance import subsets_of_blocks
 from superarm.oracles.decomposition.compiled.entries import arms_of, refine
 from superarm.oracles.decomposition.compiled.ranking import lay_out
@@ -46,7 +46,18 @@ def warm_up() -> None:
         np.empty(4, dtype=np.intp),
     )
     combine(entry_start, L, 0, 2, counts)
+    largest_total(entry_start, L, 2)
     subsets_of_blocks(np.array([0, 2, 3]), a, a, np.array([2, 1]), 10, False)
 
 
-__all__ = ["CLOSE", "arms_of", "combine", "first_bounds", "lay_out", "refine", "subsets_of_blocks", "warm_up"]
+__all__ = [
+    "CLOSE",
+    "arms_of",
+    "combine",
+    "first_bounds",
+    "largest_total",
+    "lay_out",
+    "refine",
+    "subsets_of_blocks",
+    "warm_up",
+]

@@ -6,46 +6,118 @@ import numpy as np
 
 from superarm.oracles.decomposition.compiled.jit import compiled
 
+SLACK = 1e-11  # relative, above what sums of profiles lose to rounding
+
 
 @compiled
-def combine(entry_start, V, least, most, counts):
-    """Counts per group, their total in [least, most], with the largest sum of V; returns that sum (-inf: none)."""
+def at_price(entry_start, V, mu, fewest, pick):
+    """Per group the count with the largest V - mu * count; among equals the smallest, or the largest if not ``fewest``.
+
+    Their sums of V and of counts are returned.
+    """
+    total, arms = 0.0, 0
+    for group in range(len(entry_start) - 1):
+        base = entry_start[group]
+        best, arg = V[base], 0
+        for k in range(1, entry_start[group + 1] - base):
+            worth = V[base + k] - mu * k
+            if worth > best or (worth == best and not fewest):
+                best, arg = worth, k
+        pick[group] = arg
+        total += V[base + arg]
+        arms += arg
+    return total, arms
+
+
+@compiled
+def price(entry_start, V, least, most, pick):
+    """A multiplier mu of the count with a nearly smallest dual bound, and the count that it aims at.
+
+    The dual is the largest of one line per choice of counts. Each step goes to where the lines of the two best known
+    choices, one with too many arms and one with too few, meet; when no choice lies above that point, it is the lowest.
+    """
+    few_total, few = at_price(entry_start, V, 0.0, True, pick)
+    if least <= few <= most:
+        return 0.0, few
+    if few > most:
+        target, many_total, many = most, few_total, few
+        few_total, few = 0.0, 0
+    else:
+        target, many_total, many = least, 0.0, 0
+        for group in range(len(entry_start) - 1):
+            k = entry_start[group + 1] - entry_start[group] - 1
+            while V[entry_start[group] + k] == -np.inf:
+                k -= 1
+            many_total += V[entry_start[group] + k]
+            many += k
+        if many <= target:
+            return 0.0, target
+    mu = 0.0
+    for _ in range(50):
+        mu = (many_total - few_total) / (many - few)
+        total, arms = at_price(entry_start, V, mu, True, pick)
+        meeting = few_total - mu * few
+        if arms == target or total - mu * arms <= meeting + SLACK * max(1.0, abs(meeting)):
+            break
+        if arms > target:
+            many_total, many = total, arms
+        else:
+            few_total, few = total, arms
+    return mu, target
+
+
+@compiled
+def combine_near(entry_start, V, least, most, mu, delta, counts):
+    """The best counts of which none is more than ``delta`` below the best of its group at the price mu; their sum of V.
+
+    A dynamic program over the counts that the groups so far can have, as far as the rest can complete them.
+    """
     n = len(entry_start) - 1
-    together = 0
-    for group in range(n):
-        together += entry_start[group + 1] - entry_start[group] - 1
-    if least == 0 and most >= together:  # no coupling
-        total = 0.0
-        for group in range(n):
-            arg = 0
-            for k in range(1, entry_start[group + 1] - entry_start[group]):
-                if V[entry_start[group] + k] > V[entry_start[group] + arg]:
-                    arg = k
-            counts[group] = arg
-            total += V[entry_start[group] + arg]
-        return total
-    most = min(most, together)
-    if least > most:
-        return -np.inf
-    value = np.full(most + 1, -np.inf)
-    value[0] = 0.0
-    choice = np.zeros((n, most + 1), dtype=np.int32)
-    reach = 0
+    near = np.empty(entry_start[n], dtype=np.int64)
+    start = np.zeros(n + 1, dtype=np.int64)
+    top = 0
     for group in range(n):
         base = entry_start[group]
-        cap = entry_start[group + 1] - base - 1
-        top = min(most, reach + cap)
-        for j in range(top, -1, -1):
-            best, arg = -np.inf, 0
-            for k in range(max(0, j - reach), min(cap, j) + 1):
-                v = value[j - k] + V[base + k]
-                if v > best:
-                    best, arg = v, k
+        best = V[base]
+        for k in range(1, entry_start[group + 1] - base):
+            best = max(best, V[base + k] - mu * k)
+        for k in range(entry_start[group + 1] - base):
+            if best - (V[base + k] - mu * k) <= delta:
+                near[top] = k
+                top += 1
+        start[group + 1] = top
+    rest_low, rest_high = 0, 0
+    for group in range(n):
+        rest_low += near[start[group]]
+        rest_high += near[start[group + 1] - 1]
+    if rest_high < least or rest_low > most:
+        return -np.inf
+    value = np.empty(most + 1)
+    choice = np.empty((n, most + 1), dtype=np.int32)
+    value[0] = 0.0
+    low, high = 0, 0
+    for group in range(n):
+        base = entry_start[group]
+        first, last = start[group], start[group + 1]
+        rest_low -= near[first]
+        rest_high -= near[last - 1]
+        new_low = max(low + near[first], least - rest_high)
+        new_high = min(high + near[last - 1], most - rest_low)
+        for j in range(new_high, new_low - 1, -1):
+            best, arg = -np.inf, -1
+            for i in range(first, last):
+                k = near[i]
+                if low <= j - k <= high:
+                    v = value[j - k] + V[base + k]
+                    if v > best:
+                        best, arg = v, k
             value[j] = best
             choice[group, j] = arg
-        reach = top
-    j = least
-    for i in range(least, most + 1):
+        low, high = new_low, new_high
+        if low > high:
+            return -np.inf
+    j = max(low, least)
+    for i in range(j, min(high, most) + 1):
         if value[i] > value[j]:
             j = i
     total = value[j]
@@ -55,3 +127,57 @@ def combine(entry_start, V, least, most, counts):
         counts[group] = choice[group, j]
         j -= choice[group, j]
     return total
+
+
+@compiled
+def combine(entry_start, V, least, most, counts):
+    """Counts per group, their total in [least, most], with the largest sum of V; returns that sum (-inf: none).
+
+    By duality, counts whose sum of V lies within delta of the bound at any price have no group further than delta below
+    its best. So only those need be combined, once a sum within delta is known.
+    """
+    n = len(entry_start) - 1
+    together = 0
+    for group in range(n):
+        together += entry_start[group + 1] - entry_start[group] - 1
+    if least == 0 and most >= together:  # no coupling
+        return at_price(entry_start, V, 0.0, True, counts)[0]
+    most = min(most, together)
+    if least > most:
+        return -np.inf
+    mu, target = price(entry_start, V, least, most, counts)
+    total, arms = at_price(entry_start, V, mu, True, counts)
+    bound = total + mu * (target - arms)
+    slack = SLACK * max(1.0, abs(bound))
+    delta = slack + 0.02 * abs(mu)
+    while True:
+        value = combine_near(entry_start, V, least, most, mu, delta, counts)
+        if value >= bound - delta + slack or delta == np.inf:
+            return value
+        if value > -np.inf:  # a sum that is known shows how far it is enough to look
+            delta = bound - value + 2.0 * slack
+        else:
+            delta = 32.0 * delta if delta < abs(bound) else np.inf
+
+
+@compiled
+def largest_total(entry_start, L, most):
+    """The largest number of arms, at most ``most``, that groups can give together with counts of finite L."""
+    reached = np.zeros(most + 1, dtype=np.bool_)
+    reached[0] = True
+    high = 0
+    for group in range(len(entry_start) - 1):
+        if reached[most]:
+            return most
+        base = entry_start[group]
+        cap = entry_start[group + 1] - base - 1
+        high = min(most, high + cap)
+        for j in range(high, 0, -1):
+            for k in range(1, min(cap, j) + 1):
+                if reached[j]:
+                    break
+                if reached[j - k] and L[base + k] > -np.inf:
+                    reached[j] = True
+    while not reached[high]:
+        high -= 1
+    return high
