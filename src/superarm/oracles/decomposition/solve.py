@@ -23,7 +23,7 @@ from superarm.round import Round
 logger = logging.getLogger("superarm")
 
 NOTICE_AFTER = 1.5  # seconds
-AT_ONCE = 32  # entries refined between two looks at the clock
+AT_ONCE = 32  # entries refined before Ctrl-C is heard; with a deadline the clock is looked at after each
 TIES = 1e-10  # what tells equal scores apart, for a whole super arm: above rounding, below the gap that is optimal
 
 
@@ -171,10 +171,11 @@ class Search:
         self.tried[entries] = True
         self.place[entries] = len(self.taken) + np.cumsum(ks) - ks
         self.taken = np.concatenate([self.taken, np.empty(ks.sum(), dtype=np.intp)])
-        for start in range(0, len(groups), AT_ONCE):
+        at_once = AT_ONCE if self.stop == math.inf else 1
+        for start in range(0, len(groups), at_once):
             if time.perf_counter() > self.stop:
                 return False
-            part = slice(start, start + AT_ONCE)
+            part = slice(start, start + at_once)
             number = np.empty(len(groups[part]), dtype=np.intp)
             compiled().refine(
                 groups[part], ks[part], *self._options(), *self._entries(),

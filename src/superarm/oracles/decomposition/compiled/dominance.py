@@ -5,33 +5,43 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.oracles.decomposition.compiled.jit import compiled
+from superarm.oracles.decomposition.compiled.ranking import FEW
 
 
 @compiled
 def undominated(c, a, g, k):
     """Labels, of those given, that no other of the same count beats in both reward and gain; gain descending."""
-    by_gain = np.argsort(-g, kind="mergesort")
-    start = np.zeros(k + 2, dtype=np.int64)
-    for i in range(len(c)):
-        start[c[i] + 1] += 1
-    for j in range(k + 1):
-        start[j + 1] += start[j]
-    place = start.copy()
-    ordered = np.empty(len(c), dtype=np.int64)
-    for i in by_gain:
-        ordered[place[c[i]]] = i
-        place[c[i]] += 1
-    keep = np.empty(len(c), dtype=np.int64)
+    n = len(c)
+    ordered = np.empty(n, dtype=np.int64)
+    if n <= FEW:
+        for i in range(n):
+            place = i
+            while place > 0:
+                before = ordered[place - 1]
+                if c[before] < c[i] or (c[before] == c[i] and g[before] >= g[i]):
+                    break
+                ordered[place] = before
+                place -= 1
+            ordered[place] = i
+    else:
+        start = np.zeros(k + 2, dtype=np.int64)
+        for i in range(n):
+            start[c[i] + 1] += 1
+        for j in range(k + 1):
+            start[j + 1] += start[j]
+        for i in np.argsort(-g, kind="mergesort"):
+            ordered[start[c[i]]] = i
+            start[c[i]] += 1
     kept = 0
-    for j in range(k + 1):
-        best = -np.inf
-        for position in range(start[j], start[j + 1]):
-            i = ordered[position]
-            if a[i] > best:
-                best = a[i]
-                keep[kept] = i
-                kept += 1
-    return keep[:kept]
+    count, best = -1, -np.inf
+    for i in ordered:
+        if c[i] > count:
+            count, best = c[i], -np.inf
+        if a[i] > best:
+            best = a[i]
+            ordered[kept] = i
+            kept += 1
+    return ordered[:kept]
 
 
 @compiled

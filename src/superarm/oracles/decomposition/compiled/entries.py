@@ -76,19 +76,25 @@ def entry(first, last, block_start, count, a, g, theta, k, lam, tau, incumbent, 
     parent, option = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
     parent[0], option[0] = -1, -1
     stored = 1
-    c, r, w = np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1)
-    name = np.zeros(1, dtype=np.int64)
+    # The labels alive, and their successors; both are used again from block to block.
+    alive, room = 1, 128
+    c, r, w = np.zeros(room, dtype=np.int64), np.zeros(room), np.zeros(room)
+    name = np.zeros(room, dtype=np.int64)
+    new_c, new_from = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    new_r, new_w, new_u = np.empty(room), np.empty(room), np.empty(room)
+    new_o = np.empty(room, dtype=np.int32)
     value, lost = incumbent, -np.inf
     best_from, best_option, best_stage, best_rest, best_table = -1, -1, -1, 0, 0
     for i in range(n):
         b = order[i]
         lo, hi = block_start[b], block_start[b + 1]
-        room = len(c) * (hi - lo + 1)
-        new_c, new_from = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-        new_r, new_w, new_u = np.empty(room), np.empty(room), np.empty(room)
-        new_o = np.empty(room, dtype=np.int32)
+        if alive * (hi - lo + 1) > room:
+            room = 2 * alive * (hi - lo + 1)
+            new_c, new_from = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+            new_r, new_w, new_u = np.empty(room), np.empty(room), np.empty(room)
+            new_o = np.empty(room, dtype=np.int32)
         m = 0
-        for j in range(len(c)):
+        for j in range(alive):
             for o in range(lo - 1, hi):
                 cc, rr, ww, taking = c[j], r[j], w[j], -1
                 if o >= lo:
@@ -123,8 +129,9 @@ def entry(first, last, block_start, count, a, g, theta, k, lam, tau, incumbent, 
         alive = len(keep)
         while stored + alive > len(parent):
             parent, option = widened(parent), widened(option)
-        c, r, w = np.empty(alive, dtype=np.int64), np.empty(alive), np.empty(alive)
-        name = np.empty(alive, dtype=np.int64)
+        if alive > len(c):
+            c, r, w = np.empty(room, dtype=np.int64), np.empty(room), np.empty(room)
+            name = np.empty(room, dtype=np.int64)
         for j in range(alive):
             i_new = keep[j]
             c[j], r[j], w[j] = new_c[i_new], new_r[i_new], new_w[i_new]
