@@ -217,3 +217,24 @@ def test_times_are_labels_of_their_own_kind():
     assert groups.spread({times[0]: 2.0, times[1]: 1.0}, "threshold").tolist() == [1.0, 2.0]
     with pytest.raises(InvalidArgument, match="equal themselves"):
         Groups.of(np.array(["NaT", "2026-01-01"], dtype="datetime64[D]"))
+
+
+@given(st.lists(st.integers(-3, 40), max_size=30))
+def test_whole_numbers_are_labelled_as_by_sorting_them(labels):
+    groups = Groups.of(np.array(labels, dtype=np.int64))
+    assert groups.labels == tuple(sorted(set(labels)))
+    assert groups.codes.tolist() == [sorted(set(labels)).index(label) for label in labels]
+
+
+@given(st.lists(st.integers(0, 5), max_size=30), st.integers(0, 2**30))
+def test_a_set_of_arms_is_cut_into_its_parts(labels, subset):
+    groups = Groups.of(labels)
+    arms = np.array([arm for arm in range(len(labels)) if subset >> arm & 1], dtype=np.intp)
+    touched, starts, by_group = groups.parts(arms)
+    found = {int(group): by_group[starts[i] : starts[i + 1]].tolist() for i, group in enumerate(touched)}
+    expected = {}
+    for arm in arms.tolist():
+        expected.setdefault(int(groups.codes[arm]), []).append(arm)
+    assert found == expected
+    assert list(found) == sorted(found)
+    assert (starts[0], starts[-1]) == (0, len(arms))

@@ -1,12 +1,19 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from superarm.errors import UnsolvableRound
 from superarm.feasible import AtMost, WholeGroups
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Status
 from superarm.oracles.whole_groups import BestWholeGroups
+from superarm.rewards.count import Count
 from superarm.rewards.custom import Custom
+from superarm.rewards.dixit_stiglitz import DixitStiglitz
+from superarm.rewards.extremes import Max, Min
+from superarm.rewards.group_reward import Constraint, Sense
+from superarm.rewards.mean import Mean
 from superarm.rewards.sum import Sum
 from superarm.rewards.transformed_sum import TransformedSum
 from superarm.rewards.variance import Variance
@@ -89,3 +96,47 @@ def test_other_rounds_are_refused():
         BestWholeGroups()(np.ones(1), round, GoodSubgroups(round, None))
     with pytest.raises(UnsolvableRound, match="Custom has none: use Exhaustive"):
         ask([1], ["a"], 1, reward=Custom(np.sum, monotone="increasing"))
+
+
+# Judged together, yet by the predicate ------------------------------------------------------------------------------
+
+REWARDS = [Sum(), Mean(), Min(), Max(), Count(), Variance(), Custom(np.ptp, monotone="none")]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10**6))
+def test_groups_judged_together_are_judged_as_by_the_predicate(seed):
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(0, 8, 30)
+    b = rng.normal(size=30) * 10.0 ** rng.integers(-3, 4) + rng.choice([0.0, 1.0, 1e6])
+    if rng.uniform() < 0.5:
+        b = np.round(b, 1)
+    items = DixitStiglitz(items=rng.integers(0, 4, 30), power=float(rng.choice([1, 2, 3])))
+    reward = [*REWARDS, items][rng.integers(len(REWARDS) + 1)]
+    sense = rng.choice([">=", "<="])
+    # At the value of the group, or as far from it as the tolerance reaches, give or take the last digits.
+    thresholds = {}
+    for group in np.unique(groups).tolist():
+        members = np.flatnonzero(groups == group)
+        value = reward.value(b[members], members)
+        miss = rng.choice([0.0, -1.0, 1.0, 1.0, 2.0]) * (1e-9 * max(1.0, abs(value)))
+        threshold = value + (miss if sense == ">=" else -miss)
+        for _ in range(int(rng.integers(0, 4))):
+            threshold = np.nextafter(threshold, rng.choice([-np.inf, np.inf]))
+        thresholds[group] = float(threshold)
+    constraint = Constraint(reward=reward, sense=Sense(sense), threshold=thresholds)
+    round = Round(t=1, contexts=np.zeros((30, 1)), groups=groups, constraint=constraint, feasible=WholeGroups(3))
+    good = GoodSubgroups(round, b)
+    one_by_one = [good.is_good(g, round.grouping.members(g)) for g in range(len(round.labels))]
+    assert good.whole.tolist() == one_by_one
+
+
+def test_groups_are_ranked_by_exact_sums():
+    # In floats 0.1 + 0.2 + 0.3 > 0.6 > 0.3 + 0.2 + 0.1; exactly rounded, all three are 0.6 and the order of ties decides.
+    index = [0.1, 0.2, 0.3, 0.6, 0.3, 0.2, 0.1]
+    for first, arms in ((0, [0, 1, 2]), (3, [3]), (4, [4, 5, 6])):
+        order = [first, *(arm for arm in range(7) if arm != first)]
+        assert ask(index, list("aaabccc"), 1, order=order).arms.tolist() == arms
+    # Nor does a sum of nothing become worth something.
+    assert ask([0.1, 0.2, -0.3, 1e-3], list("aaab"), 2).arms.tolist() == [0, 1, 2, 3]
+    assert ask([0.1, -0.1, 0.2, -0.2], list("aaaa"), 2).arms.tolist() == []

@@ -34,7 +34,7 @@ def compiled() -> ModuleType:
     From the cache they come at once. Otherwise they are compiled here, and a line says so.
     """
     notice = threading.Timer(
-        NOTICE_AFTER, logger.warning, ["superarm: compiling the exact oracle; some 15 seconds, once"]
+        NOTICE_AFTER, logger.warning, ["superarm: compiling the exact oracle; some 20 seconds, once"]
     )
     notice.daemon = True
     notice.start()

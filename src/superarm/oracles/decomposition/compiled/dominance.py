@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.oracles.decomposition.compiled.jit import compiled
-from superarm.oracles.decomposition.compiled.ranking import FEW
+from superarm.oracles.decomposition.compiled.ranking import FEW, descending
 
 
 @compiled
@@ -29,7 +29,7 @@ def undominated(c, a, g, k):
             start[c[i] + 1] += 1
         for j in range(k + 1):
             start[j + 1] += start[j]
-        for i in np.argsort(-g, kind="mergesort"):
+        for i in descending(g):
             ordered[start[c[i]]] = i
             start[c[i]] += 1
     kept = 0

@@ -7,6 +7,7 @@ import numpy as np
 from superarm.oracles.decomposition.compiled.bounds import CLOSE, by_worth, ends, single_arms, walk
 from superarm.oracles.decomposition.compiled.dominance import undominated, widened
 from superarm.oracles.decomposition.compiled.jit import compiled
+from superarm.oracles.decomposition.compiled.ranking import descending
 
 PRUNE = 1e-12  # relative improvement below which a label is not followed
 
@@ -52,7 +53,7 @@ def decided_first(first, last, block_start, count, a, g, lam, tau):
             elif s > second:
                 second = s
         lead[b - first] = best - second
-    return first + np.argsort(-lead, kind="mergesort")
+    return first + descending(lead)
 
 
 @compiled
@@ -123,7 +124,7 @@ def entry(first, last, block_start, count, a, g, theta, k, lam, tau, incumbent, 
         keep = undominated(new_c[:m], new_r[:m], new_w[:m], k)
         if len(keep) > limit:
             # A beam: what falls off it stays inside the upper bound.
-            ranked = keep[np.argsort(-new_u[keep], kind="mergesort")]
+            ranked = keep[descending(new_u[keep])]
             lost = max(lost, new_u[ranked[limit]])
             keep = ranked[:limit]
         alive = len(keep)

@@ -10,22 +10,23 @@ FEW = 64  # up to so many are kept sorted by insertion; more are sorted as a who
 
 
 @compiled
+def descending(values):
+    """Positions from the largest value to the smallest, equals in their order; one function, as sorts compile long."""
+    return np.argsort(-values, kind="mergesort")
+
+
+@compiled
 def best(worth, gain, k):
     """Positions of the k largest ``worth``, descending; among equals the larger gain, then the earlier position."""
     n = len(worth)
     if k > FEW:
-        order = np.argsort(-worth, kind="mergesort")
-        i = 0
-        while i < n:
-            j = i + 1
-            while j < n and worth[order[j]] == worth[order[i]]:
-                j += 1
-            if j - i > 1:
-                equal = order[i:j].copy()
-                by_gain = np.argsort(-gain[equal], kind="mergesort")
-                for place in range(i, j):
-                    order[place] = equal[by_gain[place - i]]
-            i = j
+        order = descending(worth)
+        tied = False
+        for i in range(1, n):
+            tied = tied or worth[order[i]] == worth[order[i - 1]]
+        if tied:
+            by_gain = descending(gain)
+            order = by_gain[descending(worth[by_gain])]
         return order[:k]
     order = np.empty(k, dtype=np.int64)
     held = 0
