@@ -72,7 +72,7 @@ class Groups:
         codes = codes[order]
         new = np.ones(len(codes) + 1, dtype=np.bool_)
         new[1:-1] = codes[1:] != codes[:-1]
-        starts = new[bool(not len(codes)) :].nonzero()[0]
+        starts = new.nonzero()[0]
         return codes[starts[:-1]], starts, arms[order]
 
     @cached_property

@@ -132,7 +132,7 @@ def test_groups_judged_together_are_judged_as_by_the_predicate(seed):
 
 
 def test_groups_are_ranked_by_exact_sums():
-    # In floats 0.1 + 0.2 + 0.3 > 0.6 > 0.3 + 0.2 + 0.1; exactly rounded, all three are 0.6 and the order of ties decides.
+    # In floats 0.1 + 0.2 + 0.3 > 0.6 = 0.3 + 0.2 + 0.1; exactly rounded all are 0.6, and the order of ties decides.
     index = [0.1, 0.2, 0.3, 0.6, 0.3, 0.2, 0.1]
     for first, arms in ((0, [0, 1, 2]), (3, [3]), (4, [4, 5, 6])):
         order = [first, *(arm for arm in range(7) if arm != first)]

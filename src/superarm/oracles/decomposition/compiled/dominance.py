@@ -10,7 +10,7 @@ from superarm.oracles.decomposition.compiled.ranking import FEW, descending
 
 @compiled
 def undominated(c, a, g, k):
-    """Labels, of those given, that no other of the same count beats in both reward and gain; gain descending."""
+    """Labels, of at least one given, that no other of the same count beats in both reward and gain; gain descending."""
     n = len(c)
     ordered = np.empty(n, dtype=np.int64)
     if n <= FEW:
@@ -33,13 +33,13 @@ def undominated(c, a, g, k):
             ordered[start[c[i]]] = i
             start[c[i]] += 1
     kept = 0
-    count, best = -1, -np.inf
-    for i in ordered:
-        if c[i] > count:
-            count, best = c[i], -np.inf
-        if a[i] > best:
-            best = a[i]
-            ordered[kept] = i
+    count, best = c[ordered[0]], -np.inf
+    for label in ordered:
+        if c[label] > count:
+            count, best = c[label], -np.inf
+        if a[label] > best:
+            best = a[label]
+            ordered[kept] = label
             kept += 1
     return ordered[:kept]
 
