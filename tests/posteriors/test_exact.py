@@ -81,8 +81,8 @@ def test_one_factor_serves_both_outputs_until_an_outcome_is_missing():
     gap[0, 1] = np.nan
     child = parent.condition(x[:2] + 0.01, gap)
     assert rows(child) == [42, 41]
-    shared = parent.state.engines[0].factor.blocks[0].rows
-    assert np.shares_memory(shared, parent.state.engines[0].column(1).factor.blocks[0].rows)
+    shared = parent.state.engines[0].factor.blocks[0].corner
+    assert np.shares_memory(shared, parent.state.engines[0].column(1).factor.blocks[0].corner)
 
 
 def test_continuations_do_not_disturb_each_other():
@@ -98,7 +98,9 @@ def test_continuations_do_not_disturb_each_other():
     np.testing.assert_array_equal(parent.predict(c).std, before.std)
     assert_same(left, fresh.condition(x[300:350], y[300:350]).condition(x[:40], y[:40]), c)
     assert_same(right, fresh.condition(x[350:], y[350:]), c)
-    assert np.shares_memory(left.state.engines[0].factor.blocks[0].rows, parent.state.engines[0].factor.blocks[0].rows)
+    assert np.shares_memory(
+        left.state.engines[0].factor.blocks[0].corner, parent.state.engines[0].factor.blocks[0].corner
+    )
 
 
 def test_callers_arrays_are_neither_kept_nor_changed():

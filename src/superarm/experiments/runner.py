@@ -24,6 +24,7 @@ from superarm.errors import ForeignResults, InvalidArgument
 from superarm.experiments.experiment import BENCHMARK, Experiment, Setting, run_entropy, seed_of
 from superarm.experiments.results import COLUMNS, Results, as_parquet, claim_folder, read, write_frame
 from superarm.oracles.decomposition.solve import compiled
+from superarm.posteriors.loops import loops
 from superarm.simulation import PLAYED, play, with_regret
 from superarm.storage import TEMPORARY, alone, replace_file
 
@@ -73,7 +74,7 @@ class Unit:
             rounds=self.experiment.rounds, seed=seed_of(entropy, f"policy {self.policy}"), environment=environment
         )
         policy = self.experiment.policies[self.policy](setting)
-        compiled()  # before any round is timed
+        _compile()  # before any round is timed
         rows, parent = [], os.getppid()
         # One BLAS thread a process: more would fight over the cores, and sums in another order give other bits.
         with threadpool_limits(1), self.pulse.open("wb", buffering=0) as pulse:
@@ -118,7 +119,7 @@ def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Co
     ]
     missing = [unit for unit in units if unit.played() is None]
     if missing:
-        compiled()  # once here, not in every worker at the same time
+        _compile()  # once here, not in every worker at the same time
     with _Display(units, missing, console):
         if jobs == 1:
             for unit in missing:
@@ -131,6 +132,12 @@ def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Co
     write_frame(folder / "results.parquet", frame)
     shutil.rmtree(folder / "parts")
     return read(folder)
+
+
+def _compile() -> None:
+    """Load, or compile, whatever a policy may need."""
+    compiled()
+    loops()
 
 
 def _rows_of_run(experiment: Experiment, units: list[Unit], run: int) -> pl.DataFrame:

@@ -31,7 +31,8 @@ class Observations:
 
     def present(self) -> Observations:
         """Only the points where a value came."""
-        return self.at(np.flatnonzero(self.counts > 0))
+        rows = self.counts > 0
+        return self if rows.all() else self.at(np.flatnonzero(rows))
 
     def at(self, rows: npt.NDArray[np.intp]) -> Observations:
         """Only some of the points."""

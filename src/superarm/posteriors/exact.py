@@ -18,9 +18,6 @@ from superarm.posteriors.posterior import Array, Belief
 from superarm.posteriors.two_outputs import Seed, TwoOutputs
 from superarm.storage import storable
 
-# Candidates at once: the workspace of a prediction is this many columns of V.
-CHUNK = 1000
-
 
 @storable
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,20 +55,20 @@ class ExactEngine:
         return engine._append(batch)
 
     def _append(self, data: Observations) -> ExactEngine:
-        factor = self.factor.append(self.kernel, data.points, data.noise / data.counts, data.means)
+        factor, noise = self.factor, data.noise / data.counts
+        start = 0
+        while start < len(noise):
+            part = slice(start, start + factor.room)
+            v = factor.solve(self.kernel, data.points[part])
+            factor = factor.append(self.kernel, data.points[part], noise[part], data.means[part], v)
+            start = part.stop
         return replace(self, factor=factor, within=self.within + data.within())
 
     def predict(self, points: Array) -> tuple[Array, Array]:
         """Mean z^T V and variance k(x, x) - |V|^2, within [0, k(x, x)]."""
         prior = self.kernel.diagonal(points)
-        mean = np.empty((len(points), self.within.shape[0]))
-        variance = np.empty(len(points))
-        for start in range(0, len(points), CHUNK):
-            part = slice(start, start + CHUNK)
-            v = self.factor.solve(self.kernel, points[part])
-            mean[part] = v.T @ self.factor.z
-            variance[part] = prior[part] - np.einsum("ij,ij->j", v, v)
-        return mean, np.clip(variance, 0.0, prior)
+        mean, explained = self.factor.project(self.kernel, points)
+        return mean, np.clip(prior - explained, 0.0, prior)
 
     def covariance(self, points: Array, others: Array) -> Array:
         """k(x, x') - V^T V'."""

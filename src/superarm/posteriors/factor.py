@@ -1,24 +1,32 @@
 """A Cholesky factor that grows by rows and is never changed in place.
 
 L L^T = K + N, N the diagonal of noise variances, is cut into block rows of up to 256 rows. The solve
-V = L^-1 k(X, C) goes block by block, V_i = L_ii^-1 (K_i - L_i,<i V_<i): matrix products, but for the small
-triangles L_ii. A factor is a tuple of blocks; a grown one shares all blocks but the last with its parent.
+V = L^-1 k(X, C) goes block by block, V_i = L_ii^-1 (K_i - L_i,<i V_<i): one matrix product, and one with the
+triangle L_ii^-1, in place in the rows of V that held K_i. Where L_ii is too ill-conditioned for its inverse,
+the triangle is solved instead, at half the speed. A factor is a tuple of blocks; a grown one shares all blocks
+but the last with its parent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
 from superarm.errors import InvalidArgument
-from superarm.posteriors.kernel import Kernel
+from superarm.posteriors.kernel import Kernel, evaluate
+from superarm.posteriors.loops import loops
 from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
 # Rows of a full block: large enough for fast products, small enough that the triangles take little time.
 BLOCK = 256
+# Candidates at once: the workspace of a prediction is this many columns of V.
+CHUNK = 1000
+# A product with L_ii^-1 loses digits with the condition of L_ii; beyond this it is solved by substitution.
+WORST_CONDITION = 1e5
 # Pivots below this share of the prior variance are rounding: V would multiply it by their reciprocal root.
 LEAST_PIVOT = 1e-13
 # Variances to try when rounding has made a Schur complement indefinite, relative to the prior variance.
@@ -28,13 +36,49 @@ JITTERS = (0.0, *(10.0**power for power in range(-14, 4)))
 @storable
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FactorBlock:
-    """Consecutive rows of the factor."""
+    """Consecutive rows lo.. of the factor."""
 
     points: Array  # (b, P) the points of these rows
-    rows: Array  # (b, lo + b) rows lo.. of L up to the diagonal
+    left: Array  # (b, lo) L_i,<i
+    corner: Array  # (b, b) L_ii
+    inverse: Array  # (b, b) L_ii^-1, or (0, 0) where it would cost too many digits
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @staticmethod
+    def of(points: Array, left: Array, corner: Array, inverse: Array) -> FactorBlock:
+        """Rows of L, without the inverse of their corner where it would cost too many digits."""
+        if len(inverse) and _norm(corner) * _norm(inverse) > WORST_CONDITION:
+            inverse = np.empty((0, 0))
+        return FactorBlock(points=points, left=left, corner=corner, inverse=inverse)
+
+    def grown(self, points: Array, rows: Array, corner: Array, inverse: Array) -> FactorBlock:
+        """With K more rows ``[rows | corner]``, rows ``(K, lo + b)``, and the inverse of that corner."""
+        lo = self.left.shape[1]
+        left, inner = rows[:, :lo], np.ascontiguousarray(rows[:, lo:])
+        if len(self.inverse):
+            # [ L 0 ; R C ]^-1 = [ L^-1 0 ; -C^-1 R L^-1 C^-1 ]
+            inverse = _bordered(self.inverse, -inverse @ (inner @ self.inverse), inverse)
+        else:
+            inverse = self.inverse
+        return FactorBlock.of(
+            points=np.concatenate([self.points, points]),
+            left=np.concatenate([self.left, left]),
+            corner=_bordered(self.corner, inner, corner),
+            inverse=inverse,
+        )
+
+    def substitute(self, v: Array, lo: int) -> None:
+        """Replace K_i by V_i in rows lo.. of v ``(n, m)``, m > 0, where the rows before are V_<i already."""
+        # Transposed, all are in the order that BLAS takes without a copy, and it writes into v itself.
+        part = v[lo : lo + len(self)].T
+        if lo:
+            blas.dgemm(-1.0, v[:lo].T, self.left.T, beta=1.0, c=part, overwrite_c=1)
+        if len(self.inverse):
+            blas.dtrmm(1.0, self.inverse.T, part, side=1, lower=0, overwrite_b=1)
+        else:
+            blas.dtrsm(1.0, self.corner.T, part, side=1, lower=0, overwrite_b=1)
 
 
 @storable
@@ -54,50 +98,85 @@ class Factor:
     def __len__(self) -> int:
         return len(self.z)
 
+    @property
+    def room(self) -> int:
+        """Rows that complete the last block; those of a whole one when it is full."""
+        return BLOCK - len(self) % BLOCK
+
     def solve(self, kernel: Kernel, x: Array) -> Array:
         """V = L^-1 k(X, x) for x ``(m, P)``, ``(n, m)``."""
         v = np.empty((len(self), len(x)))
-        lo = 0
-        for block in self.blocks:
-            hi = lo + len(block)
-            right = kernel(block.points, x) - block.rows[:, :lo] @ v[:lo]
-            # V_i^T L_ii^T = right^T: transposed, both are in the order that BLAS takes without a copy.
-            v[lo:hi] = blas.dtrsm(1.0, block.rows[:, lo:].T, right.T, side=1, lower=0, overwrite_b=1).T
-            lo = hi
+        for _ in self._rows_of(kernel, x, v):
+            pass
         return v
+
+    def project(self, kernel: Kernel, x: Array) -> tuple[Array, Array]:
+        """z^T V ``(m, q)`` and the sums of squares of the columns of V ``(m,)``, for x ``(m, P)``."""
+        mean, explained = np.zeros((len(x), self.z.shape[1])), np.zeros(len(x))
+        chunks = -(-len(x) // CHUNK)
+        space = np.empty(len(self) * -(-len(x) // max(1, chunks)))
+        for part in np.array_split(np.arange(len(x)), chunks) if chunks else ():
+            columns = slice(part[0], part[-1] + 1)
+            v = space[: len(self) * len(part)].reshape(len(self), len(part))
+            sums, squares = np.zeros((self.z.shape[1], len(part))), np.zeros(len(part))
+            for lo, hi in self._rows_of(kernel, x[columns], v):
+                add_columns(v[lo:hi], self.z[lo:hi], sums, squares)
+            mean[columns], explained[columns] = sums.T, squares
+        return mean, explained
+
+    def _rows_of(self, kernel: Kernel, x: Array, v: Array) -> Iterator[tuple[int, int]]:
+        """Fill v ``(n, m)`` with V, block by block; yields the rows just done."""
+        lo = 0
+        for block in self.blocks if len(x) else ():
+            hi = lo + len(block)
+            evaluate(kernel, block.points, x, v[lo:hi])
+            block.substitute(v, lo)
+            yield lo, hi
+            lo = hi
 
     def half_log_determinant(self) -> float:
         """Half of log |K + N|, the sum of the logarithms of the diagonal of L."""
-        diagonals = [np.diagonal(block.rows, block.rows.shape[1] - len(block)) for block in self.blocks]
-        return float(sum(np.log(diagonal).sum() for diagonal in diagonals))
+        return float(sum(np.log(np.diagonal(block.corner)).sum() for block in self.blocks))
 
-    def append(self, kernel: Kernel, points: Array, noise: Array, y: Array) -> Factor:
-        """The factor with rows for points ``(K, P)``, noise variances ``(K,)`` and values ``(K, q)``."""
-        factor, start = self, 0
-        while start < len(points):
-            last = len(factor.blocks[-1]) if factor.blocks else BLOCK
-            stop = start + (BLOCK - last if last < BLOCK else BLOCK)
-            factor = factor._append_within_block(kernel, points[start:stop], noise[start:stop], y[start:stop])
-            start = stop
-        return factor
+    def append(self, kernel: Kernel, points: Array, noise: Array, y: Array, v: Array) -> Factor:
+        """The factor with rows for points ``(K, P)``, noise variances ``(K,)`` and values ``(K, q)``.
 
-    def _append_within_block(self, kernel: Kernel, points: Array, noise: Array, y: Array) -> Factor:
-        v = self.solve(kernel, points)
+        At most ``room`` rows, and v is their ``solve``.
+        """
         # New rows [V^T | L_new] of L, with the Schur complement S = K_new + N_new - V^T V = L_new L_new^T.
-        schur = kernel(points, points) - v.T @ v
+        rows = np.ascontiguousarray(v.T)
+        schur = kernel(points, points) - rows @ v
         corner, jitter = _root(schur, noise, kernel.diagonal(points))
-        z = np.ascontiguousarray(blas.dtrsm(1.0, corner, y - v.T @ self.z, lower=1))
-        rows = np.ascontiguousarray(np.concatenate([v.T, corner], axis=1))
-        blocks = self.blocks
-        if blocks and len(blocks[-1]) < BLOCK:
-            old = np.pad(blocks[-1].rows, ((0, 0), (0, len(points))))
-            rows, points = np.concatenate([old, rows]), np.concatenate([blocks[-1].points, points])
-            blocks = blocks[:-1]
-        return Factor(
-            blocks=(*blocks, FactorBlock(points=points, rows=rows)),
-            z=np.concatenate([self.z, z]),
-            jitter=max(self.jitter, jitter),
-        )
+        z = np.ascontiguousarray(blas.dtrsm(1.0, corner, y - rows @ self.z, lower=1))
+        corner, inverse = np.ascontiguousarray(corner), np.ascontiguousarray(lapack.dtrtri(corner, lower=1)[0])
+        if len(self) % BLOCK:
+            blocks = (*self.blocks[:-1], self.blocks[-1].grown(points, rows, corner, inverse))
+        else:
+            blocks = (*self.blocks, FactorBlock.of(points, rows, corner, inverse))
+        return Factor(blocks=blocks, z=np.concatenate([self.z, z]), jitter=max(self.jitter, jitter))
+
+
+def add_columns(v: Array, z: Array, mean: Array, explained: Array) -> None:
+    """Add the rows v ``(b, m)`` of V to ``mean += z^T v`` ``(q, m)`` and ``explained += sum v^2`` ``(m,)``."""
+    compiled = loops()
+    if compiled is not None:
+        compiled.add_columns(v, z, mean, explained)
+        return
+    mean += z.T @ v
+    explained += np.einsum("ij,ij->j", v, v)
+
+
+def _bordered(upper: Array, lower_left: Array, corner: Array) -> Array:
+    """[ upper 0 ; lower_left corner ]."""
+    b, k = len(upper), len(corner)
+    whole = np.zeros((b + k, b + k))
+    whole[:b, :b], whole[b:, :b], whole[b:, b:] = upper, lower_left, corner
+    return whole
+
+
+def _norm(matrix: Array) -> float:
+    """The largest sum of magnitudes of a row."""
+    return float(np.abs(matrix).sum(axis=1).max(initial=0.0))
 
 
 def _root(schur: Array, noise: Array, prior: Array) -> tuple[Array, float]:

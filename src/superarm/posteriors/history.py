@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from superarm.posteriors.loops import loops
 from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
@@ -81,8 +82,8 @@ def collapse(contexts: Array, counts: Array, means: Array, scatters: Array) -> C
     """Merge rows of equal contexts: C = sum c, m = sum c m / C, s = sum s + sum c (m - mean)^2."""
     keys = fingerprint(contexts)
     order = np.argsort(keys, kind="stable")
-    keys, contexts, counts = keys[order], contexts[order], counts[order]
-    means, scatters = means[order], scatters[order]
+    keys, contexts = keys.take(order), contexts.take(order, axis=0)
+    counts, means, scatters = (values.take(order, axis=0) for values in (counts, means, scatters))
     # Two contexts of one fingerprint may interleave and then stay unmerged: repeats are legal everywhere.
     first = np.ones(len(keys), dtype=np.bool_)
     first[1:] = (keys[1:] != keys[:-1]) | (contexts[1:] != contexts[:-1]).any(axis=1)
@@ -91,8 +92,8 @@ def collapse(contexts: Array, counts: Array, means: Array, scatters: Array) -> C
         group = np.cumsum(first) - 1
         total = np.add.reduceat(counts, starts)
         mean = np.add.reduceat(counts * means, starts) / np.maximum(total, 1.0)
-        scatters = np.add.reduceat(scatters + counts * np.square(means - mean[group]), starts)
-        keys, contexts, counts, means = keys[starts], contexts[starts], total, mean
+        scatters = np.add.reduceat(scatters + counts * np.square(means - mean.take(group, axis=0)), starts)
+        keys, contexts, counts, means = keys.take(starts), contexts.take(starts, axis=0), total, mean
     return Collapsed(contexts=contexts, counts=counts, means=means, scatters=scatters, keys=keys)
 
 
@@ -108,12 +109,24 @@ def joined(runs: tuple[Collapsed, ...]) -> Collapsed:
     )
 
 
+def words(x: Array) -> npt.NDArray[np.uint64]:
+    """The rows of x ``(n, D)`` as whole numbers, equal where the rows are equal."""
+    return np.add(x, 0.0, order="C").view(np.uint64)  # -0.0 + 0.0 is 0.0
+
+
 def distinct_rows(x: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Where the distinct rows of x first occur, in lexicographic order, and which of them each row is.
 
     With ``first, inverse = distinct_rows(x)``, ``x[first][inverse]`` equals x; ``x[first]`` does not
     depend on the order of the rows.
     """
+    compiled = loops()
+    if compiled is not None:
+        first, which = compiled.distinct(words(x))
+        order = _lexicographic(x.take(first, axis=0))
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return first.take(order), rank.take(which)
     order = np.lexsort(x.T[::-1])
     rows = x[order]
     starts = np.ones(len(x), dtype=np.bool_)
@@ -121,3 +134,10 @@ def distinct_rows(x: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
     inverse = np.empty(len(x), dtype=np.intp)
     inverse[order] = np.cumsum(starts) - 1
     return order[starts], inverse
+
+
+def _lexicographic(rows: Array) -> npt.NDArray[np.intp]:
+    """The order of distinct rows; the first column alone decides where no value of it occurs twice."""
+    order = np.argsort(rows[:, 0], kind="stable")
+    leading = rows[order, 0]
+    return order if (leading[1:] != leading[:-1]).all() else np.lexsort(rows.T[::-1])

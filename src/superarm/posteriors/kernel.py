@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from superarm.errors import InvalidArgument
+from superarm.posteriors.loops import loops
 from superarm.posteriors.posterior import Array, as_floats
 from superarm.storage import storable
 
@@ -123,14 +124,30 @@ def reciprocal_lengthscales(lengthscale: Lengthscale, x: Array, y: Array) -> Arr
     scales = np.asarray(lengthscale, dtype=np.float64)
     if scales.ndim == 1 and len(scales) != x.shape[1]:
         raise InvalidArgument("lengthscale", f"one for each of {x.shape[1]} dimensions", f"{len(scales)}")
-    reciprocals: Array = np.broadcast_to(1.0 / scales, x.shape[1:])
+    reciprocals = np.empty(x.shape[1])
+    reciprocals[:] = 1.0 / scales
     return reciprocals
 
 
+def evaluate(kernel: Kernel, x: Array, y: Array, out: Array) -> None:
+    """Write ``kernel(x, y)`` into out ``(n, m)``, rows of a larger array; in place where the kernel knows how."""
+    into = getattr(kernel, "into", None)
+    if into is None:
+        out[:] = kernel(x, y)
+    else:
+        into(x, y, out)
+
+
 def stationary(
-    x: Array, y: Array, lengthscale: Lengthscale, variance: float, profile: Callable[[Array], None]
-) -> Array:
-    """``variance * profile(r^2)`` with ``r^2 = sum_d (x_d - y_d)^2 / l_d^2``, ``(n, m)``.
+    x: Array,
+    y: Array,
+    out: Array,
+    lengthscale: Lengthscale,
+    variance: float,
+    profile: Callable[[Array], None],
+    form: int | None = None,
+) -> None:
+    """``variance * profile(r^2)`` with ``r^2 = sum_d (x_d - y_d)^2 / l_d^2``, into out ``(n, m)``.
 
     The differences are taken before scaling and squaring: for near points they are exact, whereas
     |x|^2 + |y|^2 - 2 x.y would turn a rounding of 1e-16 in r^2 into 1e-8 in r.
@@ -139,14 +156,20 @@ def stationary(
     ----------
     profile
         Replaces a tile of r^2 by the correlation, in place.
+    form
+        Number of the profile among the compiled ones.
     """
     reciprocals = reciprocal_lengthscales(lengthscale, x, y)
-    k = np.empty((len(x), len(y)))
+    compiled = None if form is None else loops()
+    if compiled is not None:
+        x, columns = np.ascontiguousarray(x), np.ascontiguousarray(y.T)
+        compiled.fill(form, x, columns, reciprocals, variance, out)
+        return
     step = max(1, TILE // max(1, len(y)))
     difference = np.empty((min(step, len(x)), len(y)))
     with np.errstate(over="ignore"):
         for start in range(0, len(x), step):
-            tile = k[start : start + step]
+            tile = out[start : start + step]
             rows = x[start : start + step]
             part = difference[: len(tile)]
             for d, reciprocal in enumerate(reciprocals):
@@ -161,4 +184,3 @@ def stationary(
             profile(tile)
             if variance != 1.0:
                 tile *= variance
-    return k

@@ -50,7 +50,11 @@ class SquaredExponential:
         _settle(self)
 
     def __call__(self, x: Array, y: Array) -> Array:
-        return stationary(x, y, self.lengthscale, self.variance, _squared_exponential)
+        return _filled(self, x, y)
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        stationary(x, y, out, self.lengthscale, self.variance, _squared_exponential, form=0)
 
     def diagonal(self, x: Array) -> Array:
         """Prior variance of each row of x, ``(n,)``."""
@@ -72,7 +76,11 @@ class Matern12:
         _settle(self)
 
     def __call__(self, x: Array, y: Array) -> Array:
-        return stationary(x, y, self.lengthscale, self.variance, _matern12)
+        return _filled(self, x, y)
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        stationary(x, y, out, self.lengthscale, self.variance, _matern12, form=1)
 
     def diagonal(self, x: Array) -> Array:
         """Prior variance of each row of x, ``(n,)``."""
@@ -94,7 +102,11 @@ class Matern32:
         _settle(self)
 
     def __call__(self, x: Array, y: Array) -> Array:
-        return stationary(x, y, self.lengthscale, self.variance, _matern32)
+        return _filled(self, x, y)
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        stationary(x, y, out, self.lengthscale, self.variance, _matern32, form=2)
 
     def diagonal(self, x: Array) -> Array:
         """Prior variance of each row of x, ``(n,)``."""
@@ -116,7 +128,11 @@ class Matern52:
         _settle(self)
 
     def __call__(self, x: Array, y: Array) -> Array:
-        return stationary(x, y, self.lengthscale, self.variance, _matern52)
+        return _filled(self, x, y)
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        stationary(x, y, out, self.lengthscale, self.variance, _matern52, form=3)
 
     def diagonal(self, x: Array) -> Array:
         """Prior variance of each row of x, ``(n,)``."""
@@ -140,12 +156,17 @@ class RationalQuadratic:
         object.__setattr__(self, "alpha", checked_positive("alpha", self.alpha))
 
     def __call__(self, x: Array, y: Array) -> Array:
+        return _filled(self, x, y)
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+
         def profile(tile: Array) -> None:
             tile *= 0.5 / self.alpha
             tile += 1.0
             np.power(tile, -self.alpha, out=tile)
 
-        return stationary(x, y, self.lengthscale, self.variance, profile)
+        stationary(x, y, out, self.lengthscale, self.variance, profile)
 
     def diagonal(self, x: Array) -> Array:
         """Prior variance of each row of x, ``(n,)``."""
@@ -187,12 +208,19 @@ class Linear:
     __mul__ = multiply
 
 
-_Scaled = SquaredExponential | Matern12 | Matern32 | Matern52 | RationalQuadratic | Linear
+_Stationary = SquaredExponential | Matern12 | Matern32 | Matern52 | RationalQuadratic
+_Scaled = _Stationary | Linear
 
 
 def _settle(kernel: _Scaled) -> None:
     object.__setattr__(kernel, "lengthscale", checked_lengthscale(kernel.lengthscale))
     object.__setattr__(kernel, "variance", checked_positive("variance", kernel.variance))
+
+
+def _filled(kernel: _Stationary, x: Array, y: Array) -> Array:
+    k = np.empty((len(x), len(y)))
+    kernel.into(x, y, k)
+    return k
 
 
 def _constant_diagonal(kernel: _Scaled, x: Array) -> Array:

@@ -129,8 +129,8 @@ class TwoOutputs:
         x = checked_contexts(contexts, self.history.dimension)
         # In sorted order: equal contexts are computed once, and the order of the arms changes no bit.
         first, inverse = distinct_rows(x)
-        mean, variance = self._marginals(x[first])
-        return Belief(mean=mean[inverse], std=np.sqrt(variance)[inverse])
+        mean, variance = self._marginals(x.take(first, axis=0))
+        return Belief(mean=mean.take(inverse, axis=0), std=np.sqrt(variance).take(inverse, axis=0))
 
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
         """Posterior covariance of each output by itself, ``(2, M, N)``; without others ``(2, M, M)``."""

@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-import logging
 import math
-import threading
 import time
-from functools import cache
-from importlib import import_module
 from types import ModuleType
 
 import numpy as np
 
 from superarm.feasible import WholeGroups
 from superarm.groups import Array, IntArray
+from superarm.jit import loops
 from superarm.oracles.decomposition.model import Model, build
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, additive_scores, found_by_sum
 from superarm.rewards.normal_forms import Blocks, WeightedSum
 from superarm.round import Round
 
-logger = logging.getLogger("superarm")
-
-NOTICE_AFTER = 1.5  # seconds
 AT_ONCE = 32  # entries refined before Ctrl-C is heard; with a deadline the clock is looked at after each
 TIES = 1e-10  # what tells equal scores apart, for a whole super arm: above rounding, below the gap that is optimal
 
 
-@cache
 def compiled() -> ModuleType:
-    """The compiled loops; imported when first needed, because numba takes half a second.
-
-    From the cache they come at once. Otherwise they are compiled here, and a line says so.
-    """
-    notice = threading.Timer(
-        NOTICE_AFTER, logger.warning, ["superarm: compiling the exact oracle; some 20 seconds, once"]
-    )
-    notice.daemon = True
-    notice.start()
-    try:
-        module = import_module("superarm.oracles.decomposition.compiled")
-        module.warm_up()
-    finally:
-        notice.cancel()
-    return module
+    """The compiled loops of the decomposition."""
+    return loops("superarm.oracles.decomposition.compiled", "compiling the exact oracle; some 20 seconds, once")
 
 
 def solve(
