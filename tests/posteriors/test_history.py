@@ -1,6 +1,8 @@
 import numpy as np
+import pytest
 
-from superarm.posteriors.history import History, collapse, distinct_rows, fingerprint, joined
+from superarm.posteriors import history as history_module
+from superarm.posteriors.history import History, collapse, distinct_rows, find_rows, fingerprint, joined
 
 
 def remembered(x, y, sizes):
@@ -69,10 +71,34 @@ def test_fingerprints_depend_on_bytes_and_seed_only():
     assert abs(ones - 0.5) < 0.01
 
 
-def test_distinct_rows():
-    x = np.random.default_rng(3).integers(0, 3, (50, 2)).astype(float)
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("values", [3, 10**9])
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_distinct_rows(d, values, compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(history_module, "loops", lambda: None)
+    x = np.random.default_rng(3).integers(-1, values, (500, d)).astype(float)
+    x[x == 0] = -0.0
+    x[::3] += 0.0
     first, inverse = distinct_rows(x)
-    np.testing.assert_array_equal(x[first], np.unique(x, axis=0))
+    rows, where = np.unique(x + 0.0, axis=0, return_index=True)
+    np.testing.assert_array_equal(x[first], rows)
+    np.testing.assert_array_equal(first, where)
     np.testing.assert_array_equal(x[first][inverse], x)
     first, inverse = distinct_rows(x[:0])
     assert len(first) == len(inverse) == 0
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_rows_are_found(compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(history_module, "loops", lambda: None)
+    rng = np.random.default_rng(4)
+    among = np.unique(rng.integers(0, 9, (60, 2)), axis=0).astype(float)
+    x = rng.integers(-2, 11, (200, 2)).astype(float)
+    x[x == 0] = -0.0
+    expected = [next((j for j, row in enumerate(among) if (row == asked).all()), -1) for asked in x]
+    np.testing.assert_array_equal(find_rows(x, among), expected)
+    assert -1 in expected
+    assert len(find_rows(x[:0], among)) == 0
+    np.testing.assert_array_equal(find_rows(x[:3], among[:0]), -1)

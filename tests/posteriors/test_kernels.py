@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from superarm.errors import InvalidArgument
+from superarm.posteriors.kernel import evaluate
 from superarm.posteriors.kernels import (
     Kernel,
     Linear,
@@ -91,9 +92,47 @@ def test_far_points_are_uncorrelated_without_a_warning(cls):
     np.testing.assert_array_equal(k, 0.0)
 
 
+@pytest.mark.parametrize("lengthscale", LENGTHSCALES)
+@pytest.mark.parametrize("cls", STATIONARY)
+def test_compiled_kernels_are_those_of_numpy(cls, lengthscale, monkeypatch):
+    """From exactly equal points over the whole range to those where exp(-s) is no normal number."""
+    x, y = points(n=30, m=40)
+    x[:10], y[:20] = 30 * x[:10], 300 * y[:20]
+    y[-1] = x[-1]
+    kernel = cls(lengthscale=lengthscale, variance=1.7)
+    compiled = kernel(x, y)
+    monkeypatch.setattr("superarm.posteriors.kernel.loops", lambda: None)
+    plain = kernel(x, y)
+    assert (plain != compiled).any()  # two ways indeed
+    np.testing.assert_allclose(compiled, plain, rtol=1e-15, atol=1e-300)
+    assert compiled[-1, -1] == 1.7
+    assert (plain == 0).any()
+    assert (compiled[plain == 0] == 0).all()
+
+
+@pytest.mark.parametrize("cls", [*STATIONARY, RationalQuadratic])
+def test_kernels_write_into_rows_of_a_larger_array(cls):
+    x, y = points()
+    v = np.full((11, 5), 7.0)
+    evaluate(cls(), x, y, v[2:9])
+    np.testing.assert_array_equal(v[2:9], cls()(x, y))
+    np.testing.assert_array_equal(v[[0, 1, 9, 10]], 7.0)
+
+
+@pytest.mark.parametrize("cls", STATIONARY)
+def test_a_value_does_not_depend_on_its_place(cls):
+    x, y = points(n=50, m=3000)
+    kernel = cls(lengthscale=0.7)
+    k = kernel(x, y)
+    np.testing.assert_array_equal(k[17:18], kernel(x[17:18], y))
+    np.testing.assert_array_equal(k[:, 1001:1014], kernel(x, y[1001:1014]))
+    np.testing.assert_array_equal(k, kernel(y, x).T)
+
+
 def test_tiles_do_not_show():
     x, y = points(n=50, m=3000)
-    np.testing.assert_array_equal(Matern52()(x, y)[17:18], Matern52()(x[17:18], y))
+    kernel = RationalQuadratic()
+    np.testing.assert_array_equal(kernel(x, y)[17:18], kernel(x[17:18], y))
     assert Matern52()(x[:0], y).shape == (0, 3000)
     assert Matern52()(x, y[:0]).shape == (50, 0)
 

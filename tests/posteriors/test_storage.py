@@ -25,6 +25,7 @@ POSTERIORS = {
     "exact": ExactPosterior(SE, 0.1),
     "exact, two kernels": ExactPosterior((Matern12() * Linear() + Matern32(), RationalQuadratic()), (0.1, 0.2)),
     "exact, coregionalised": ExactPosterior(Coregionalised(Matern52(), [[1, 0.3], [0.3, 2]]), 0.1, mean=(1, 2)),
+    "exact, catalogue": ExactPosterior((SE, Matern12()), 0.1, catalogue=data(1, 60, 2)[0]),
     "sparse, greedy": SparsePosterior(SE, 0.1, inducing=GreedyVariance(1e-4)),
     "sparse, random": SparsePosterior((SE, Matern52()), 0.1, inducing=RandomSubset(7), mean=1.0),
     "sparse, coregionalised": SparsePosterior(Coregionalised(SE, [[1, 0.3], [0.3, 2]]), 0.1),

@@ -25,8 +25,10 @@ from superarm.storage import storable
 BLOCK = 256
 # Candidates at once: the workspace of a prediction is this many columns of V.
 CHUNK = 1000
-# A product with L_ii^-1 loses digits with the condition of L_ii; beyond this it is solved by substitution.
-WORST_CONDITION = 1e5
+# A product with L_ii^-1 loses digits with the condition of L_ii; beyond this it is solved by substitution. Up to here
+# the loss was not seen beside the rounding of L itself. Mostly it is the first block that is beyond: at a noise of
+# 0.01 its condition is about 1e3 (prior variance 1), that of the others below 100.
+WORST_CONDITION = 3e3
 # Pivots below this share of the prior variance are rounding: V would multiply it by their reciprocal root.
 LEAST_PIVOT = 1e-13
 # Variances to try when rounding has made a Schur complement indefinite, relative to the prior variance.

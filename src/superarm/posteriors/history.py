@@ -41,11 +41,12 @@ class History:
     runs: tuple[Collapsed, ...] = ()
     observations: int = 0
     distinct: int = 0
+    declared: int | None = None  # D, where it is known before anything was observed
 
     @property
     def dimension(self) -> int | None:
-        """D, or None while nothing was observed."""
-        return self.runs[0].contexts.shape[1] if self.runs else None
+        """D, or None while nothing tells."""
+        return self.runs[0].contexts.shape[1] if self.runs else self.declared
 
     def known(self, contexts: Array, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         """Whether each outcome was ever seen at each of K contexts with these fingerprints, ``(K, 2)``."""
@@ -134,6 +135,17 @@ def distinct_rows(x: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
     inverse = np.empty(len(x), dtype=np.intp)
     inverse[order] = np.cumsum(starts) - 1
     return order[starts], inverse
+
+
+def find_rows(x: Array, among: Array) -> npt.NDArray[np.intp]:
+    """Where each row of x ``(n, D)`` is among distinct rows ``(m, D)``, or -1: ``(n,)``."""
+    compiled = loops()
+    if compiled is not None:
+        place: npt.NDArray[np.intp] = compiled.find(words(x), words(among))
+        return place
+    first, inverse = distinct_rows(np.concatenate([among, x]))
+    earliest = first[inverse[len(among) :]]
+    return np.where(earliest < len(among), earliest, -1)
 
 
 def _lexicographic(rows: Array) -> npt.NDArray[np.intp]:

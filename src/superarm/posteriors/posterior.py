@@ -88,15 +88,15 @@ def as_floats(argument: str, value: npt.ArrayLike, expected: str) -> Array:
         raise InvalidArgument(argument, expected, repr(value)) from None
 
 
-def checked_contexts(contexts: npt.ArrayLike, dimension: int | None) -> Array:
+def checked_contexts(contexts: npt.ArrayLike, dimension: int | None, argument: str = "contexts") -> Array:
     """Contexts ``(M, D)`` as an array of our own, every -0.0 made 0.0; D must be ``dimension`` if given."""
     size = "D" if dimension is None else str(dimension)
     expected = f"a finite array of shape (M, {size})"
-    x = as_floats("contexts", contexts, expected)
+    x = as_floats(argument, contexts, expected)
     if x.ndim != 2 or x.shape[1] == 0 or dimension not in (None, x.shape[1]):
-        raise InvalidArgument("contexts", expected, f"shape {x.shape}")
+        raise InvalidArgument(argument, expected, f"shape {x.shape}")
     if not np.isfinite(x).all():
-        raise InvalidArgument("contexts", expected, "NaN or infinite values")
+        raise InvalidArgument(argument, expected, "NaN or infinite values")
     return np.add(x, 0.0, order="C")
 
 

@@ -79,6 +79,13 @@ class TwoOutputs:
             given=given,
         )
 
+    def expecting(self, contexts: Array, expecting: Callable[[Array, Engine], Engine]) -> TwoOutputs:
+        """No data yet, with engines that expect the points of contexts ``(C, D)``."""
+        self._check_dimension(contexts)
+        points = self._points(contexts.take(distinct_rows(contexts)[0], axis=0))
+        engines = tuple(expecting(points, engine) for engine in self.engines)
+        return replace(self, engines=engines, history=History(declared=contexts.shape[1]))
+
     @property
     def joint(self) -> bool:
         """Whether one engine carries both outputs as points (x, output)."""
