@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from superarm.errors import InvalidArgument
-from superarm.posteriors.kernel import Kernel, checked_kernel
+from superarm.posteriors.kernel import Kernel, checked_kernel, evaluate
 from superarm.posteriors.posterior import Array, as_floats
 from superarm.storage import storable
 
@@ -88,9 +88,15 @@ class PointKernel:
     outputs: Coregionalised
 
     def __call__(self, x: Array, y: Array) -> Array:
-        b = np.asarray(self.outputs.matrix)
+        k = np.empty((len(x), len(y)))
+        self.into(x, y, k)
+        return k
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write the kernel's values into out ``(n, m)``."""
+        evaluate(self.outputs.kernel, x[:, :-1], y[:, :-1], out)
         i, j = x[:, -1].astype(np.intp), y[:, -1].astype(np.intp)
-        return b[i][:, j] * self.outputs.kernel(x[:, :-1], y[:, :-1])
+        out *= np.asarray(self.outputs.matrix)[i].take(j, axis=1)
 
     def diagonal(self, x: Array) -> Array:
         """Prior variance of each point, ``(n,)``."""
