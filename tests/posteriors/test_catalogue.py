@@ -51,6 +51,17 @@ def test_a_catalogue_changes_no_answer(relation, share, missing):
     np.testing.assert_allclose(posterior.covariance(c[80:100]), plain.covariance(c[80:100]), atol=1e-10)
 
 
+def test_outputs_that_part_take_the_catalogue_along():
+    x, y = picks(120, 0.8)
+    y[100:, 1] = np.nan
+    posterior = grown(ExactPosterior(SE, 0.1, catalogue=shelf()), x, y, (100, 20))
+    first, second = (engine.catalogue for engine in engines(posterior))
+    assert len(first.blocks[0]) > len(second.blocks[0])
+    mean, std = DenseGP(independent(SE, SE), (0.1, 0.1), x, y).predict(shelf())
+    np.testing.assert_allclose(posterior.predict(shelf()).mean, mean, atol=1e-9)
+    np.testing.assert_allclose(posterior.predict(shelf()).std, std, atol=1e-9)
+
+
 def test_the_catalogue_alone_asks_for_no_solve(monkeypatch):
     posterior = grown(ExactPosterior(SE, 0.1, catalogue=shelf()), *picks(50, 1.0), (7,))
     expected = posterior.condition(shelf()[:4], np.ones((4, 2))).predict(shelf())

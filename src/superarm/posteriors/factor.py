@@ -114,16 +114,18 @@ class Factor:
 
     def project(self, kernel: Kernel, x: Array) -> tuple[Array, Array]:
         """z^T V ``(m, q)`` and the sums of squares of the columns of V ``(m,)``, for x ``(m, P)``."""
-        mean, explained = np.zeros((len(x), self.z.shape[1])), np.zeros(len(x))
-        chunks = -(-len(x) // CHUNK)
-        space = np.empty(len(self) * -(-len(x) // max(1, chunks)))
-        for part in np.array_split(np.arange(len(x)), chunks) if chunks else ():
-            columns = slice(part[0], part[-1] + 1)
-            v = space[: len(self) * len(part)].reshape(len(self), len(part))
-            sums, squares = np.zeros((self.z.shape[1], len(part))), np.zeros(len(part))
-            for lo, hi in self._rows_of(kernel, x[columns], v):
+        n, q = self.z.shape
+        mean, explained = np.empty((len(x), q)), np.empty(len(x))
+        chunks = max(1, -(-len(x) // CHUNK))
+        width = max(1, -(-len(x) // chunks))
+        space = np.empty(n * width)
+        for start in range(0, len(x), width):
+            part = x[start : start + width]
+            v = space[: n * len(part)].reshape(n, len(part))
+            sums, squares = np.zeros((q, len(part))), np.zeros(len(part))
+            for lo, hi in self._rows_of(kernel, part, v):
                 add_columns(v[lo:hi], self.z[lo:hi], sums, squares)
-            mean[columns], explained[columns] = sums.T, squares
+            mean[start : start + width], explained[start : start + width] = sums.T, squares
         return mean, explained
 
     def _rows_of(self, kernel: Kernel, x: Array, v: Array) -> Iterator[tuple[int, int]]:

@@ -81,7 +81,10 @@ def fingerprint(rows: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
 
 def collapse(contexts: Array, counts: Array, means: Array, scatters: Array) -> Collapsed:
     """Merge rows of equal contexts: C = sum c, m = sum c m / C, s = sum s + sum c (m - mean)^2."""
-    keys = fingerprint(contexts)
+    return _merged(contexts, counts, means, scatters, fingerprint(contexts))
+
+
+def _merged(contexts: Array, counts: Array, means: Array, scatters: Array, keys: npt.NDArray[np.uint64]) -> Collapsed:
     order = np.argsort(keys, kind="stable")
     keys, contexts = keys.take(order), contexts.take(order, axis=0)
     counts, means, scatters = (values.take(order, axis=0) for values in (counts, means, scatters))
@@ -102,11 +105,12 @@ def joined(runs: tuple[Collapsed, ...]) -> Collapsed:
     """All runs as one."""
     if len(runs) == 1:
         return runs[0]
-    return collapse(
+    return _merged(
         np.concatenate([run.contexts for run in runs]),
         np.concatenate([run.counts for run in runs]),
         np.concatenate([run.means for run in runs]),
         np.concatenate([run.scatters for run in runs]),
+        np.concatenate([run.keys for run in runs]),
     )
 
 

@@ -1,6 +1,7 @@
 """What a kernel promises, and the algebra of kernels: sums, products, scaled distances.
 
-A user's kernel is any object with ``__call__`` and ``diagonal``; it must be positive semidefinite.
+A user's kernel is any object with ``__call__`` and ``diagonal``; it must be positive semidefinite. One that also has
+``into(x, y, out)`` is spared a copy of every value.
 """
 
 from __future__ import annotations
