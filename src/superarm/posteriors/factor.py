@@ -51,7 +51,7 @@ class FactorBlock:
     @staticmethod
     def of(points: Array, left: Array, corner: Array, inverse: Array) -> FactorBlock:
         """Rows of L, without the inverse of their corner where it would cost too many digits."""
-        if len(inverse) and _norm(corner) * _norm(inverse) > WORST_CONDITION:
+        if len(inverse) and not _norm(corner) * _norm(inverse) <= WORST_CONDITION:  # nor if it is NaN
             inverse = np.empty((0, 0))
         return FactorBlock(points=points, left=left, corner=corner, inverse=inverse)
 
