@@ -92,13 +92,18 @@ def _merged(contexts: Array, counts: Array, means: Array, scatters: Array, keys:
     first = np.ones(len(keys), dtype=np.bool_)
     first[1:] = (keys[1:] != keys[:-1]) | (contexts[1:] != contexts[:-1]).any(axis=1)
     if not first.all():
-        starts = np.flatnonzero(first)
-        group = np.cumsum(first) - 1
-        total = np.add.reduceat(counts, starts)
-        mean = np.add.reduceat(counts * means, starts) / np.maximum(total, 1.0)
-        scatters = np.add.reduceat(scatters + counts * np.square(means - mean.take(group, axis=0)), starts)
-        keys, contexts, counts, means = keys.take(starts), contexts.take(starts, axis=0), total, mean
+        counts, means, scatters = merged(first, counts, means, scatters)
+        keys, contexts = keys[first], contexts[first]
     return Collapsed(contexts=contexts, counts=counts, means=means, scatters=scatters, keys=keys)
+
+
+def merged(first: npt.NDArray[np.bool_], counts: Array, means: Array, scatters: Array) -> tuple[Array, Array, Array]:
+    """Counts, means and scatters of the groups of rows that begin where ``first`` says so."""
+    starts = np.flatnonzero(first)
+    group = np.cumsum(first) - 1
+    total = np.add.reduceat(counts, starts)
+    mean = np.add.reduceat(counts * means, starts) / np.maximum(total, 1.0)
+    return total, mean, np.add.reduceat(scatters + counts * np.square(means - mean[group]), starts)
 
 
 def joined(runs: tuple[Collapsed, ...]) -> Collapsed:
