@@ -37,6 +37,10 @@ POSTERIORS = [
     sa.SparsePosterior(
         sa.Coregionalised(sa.SquaredExponential(lengthscale=0.5), [[1.0, 0.9], [0.9, 1.0]]), noise_std=(0.1, 0.2)
     ),
+    sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.4), noise_std=0.1),
+    sa.GaussianProcess(sa.Matern52(lengthscale=0.4), noise_std=0.1, mean=0.5),
+    sa.GaussianProcess((sa.Matern12(lengthscale=0.4), sa.Linear() + sa.Matern32()), noise_std=(0.1, 0.3)),
+    sa.GaussianProcess(sa.Coregionalised(sa.Matern32(lengthscale=0.4), [[1.0, -0.6], [-0.6, 0.8]]), noise_std=0.1),
 ]
 
 ORACLES = [
@@ -65,6 +69,7 @@ def policies() -> list[object]:
         sa.TCGPUCB(prior, batch_aware=True),
         sa.TCGPUCB(POSTERIORS[2], zeta=0.7, beta_scale=0.25, batch_aware=True, oracle=sa.MILP()),
         sa.TCGPUCB(sparse, zeta=1.0, batch_aware=True, seed=2),
+        sa.TCGPUCB(sa.GaussianProcess(sa.Matern52(lengthscale=0.4), noise_std=0.1)),
         sa.OCLOKUCB(prior),
         sa.OCLOKUCB(sparse, seed=3),
         sa.OCLOKUCB(prior, beta_scale=2.0, batch_aware=True),
@@ -80,6 +85,7 @@ def policies() -> list[object]:
         sa.CautiousTCGPUCB(prior),
         sa.CautiousTCGPUCB(POSTERIORS[2], confidence=0.9, reward_width=0.0, oracle=sa.MILP(), seed=3),
         sa.CautiousTCGPUCB(sparse, must_teach=0.0, learn=sa.Learning(least=5)),
+        sa.CautiousTCGPUCB(sa.GaussianProcess(sa.Matern52(lengthscale=0.4), noise_std=0.1)),
         sa.ACCUCB(horizon=100),
         sa.ACCUCB(v1=0.5, v2=0.7, rho=0.8, seed=4),
         sa.CCMAB(horizon=1000),

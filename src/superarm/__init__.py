@@ -36,6 +36,7 @@ from superarm.policies.tcgp_ts import TCGPTS
 from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.policies.uniform import Uniform
 from superarm.posteriors.exact import ExactPosterior
+from superarm.posteriors.gaussian_process import GaussianProcess
 from superarm.posteriors.inducing import GreedyVariance, RandomSubset
 from superarm.posteriors.kernels import Linear, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
 from superarm.posteriors.learning import Learning
@@ -107,6 +108,7 @@ __all__ = [
     "RationalQuadratic",
     "Independent",
     "Coregionalised",
+    "GaussianProcess",
     "ExactPosterior",
     "SparsePosterior",
     "RandomSubset",

@@ -8,6 +8,7 @@ from superarm.errors import NotStorable
 from superarm.posteriors import (
     Coregionalised,
     ExactPosterior,
+    GaussianProcess,
     GreedyVariance,
     Linear,
     Matern12,
@@ -29,6 +30,8 @@ POSTERIORS = {
     "sparse, greedy": SparsePosterior(SE, 0.1, inducing=GreedyVariance(1e-4)),
     "sparse, random": SparsePosterior((SE, Matern52()), 0.1, inducing=RandomSubset(7), mean=1.0),
     "sparse, coregionalised": SparsePosterior(Coregionalised(SE, [[1, 0.3], [0.3, 2]]), 0.1),
+    "low rank": GaussianProcess(SE, 0.1),
+    "low rank, coregionalised": GaussianProcess(Coregionalised(SE, [[1, 0.3], [0.3, 2]]), (0.1, 0.2)),
 }
 
 

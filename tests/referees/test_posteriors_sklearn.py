@@ -1,4 +1,4 @@
-"""The exact posterior against scikit-learn's, an independent implementation."""
+"""The exact posteriors against scikit-learn's, an independent implementation."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from superarm.posteriors import (
     ExactPosterior,
+    GaussianProcess,
     Linear,
     Matern12,
     Matern32,
@@ -38,12 +39,12 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize(("posterior", "d"), [(ExactPosterior, d) for d in (1, 2, 3, 4, 5)] + [(GaussianProcess, 1)])
 @pytest.mark.parametrize("name", PAIRS)
-def test_same_posterior_and_likelihood_after_any_appends(name, d):
+def test_same_posterior_and_likelihood_after_any_appends(name, posterior, d):
     kernel, referee = PAIRS[name](d)
     rng = np.random.default_rng([d, len(name)])
-    posterior = ExactPosterior(kernel, 0.1)
+    posterior = posterior(kernel, 0.1)
     x, y = np.empty((0, d)), np.empty((0, 2))
     for size in (1, 40, 0, 7, 150, 60, 3):
         new = rng.uniform(-1, 1, (size, d))

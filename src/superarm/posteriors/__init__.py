@@ -1,6 +1,7 @@
 """Posteriors: what is believed about the two expected outcomes after what was seen."""
 
 from superarm.posteriors.exact import ExactPosterior
+from superarm.posteriors.gaussian_process import GaussianProcess
 from superarm.posteriors.inducing import GreedyVariance, InducingRule, RandomSubset
 from superarm.posteriors.kernel import Kernel, ProductKernel, SumKernel
 from superarm.posteriors.kernels import (
@@ -19,6 +20,7 @@ from superarm.posteriors.sparse import SparsePosterior
 __all__ = [
     "Belief",
     "Posterior",
+    "GaussianProcess",
     "ExactPosterior",
     "SparsePosterior",
     "Kernel",

@@ -16,7 +16,7 @@ from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
 # A remainder of the prior variance that rounding does not let us tell from zero.
-DEPENDENT = 1e-13
+DEPENDENT = 1e-14
 
 
 @storable

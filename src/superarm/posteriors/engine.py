@@ -1,4 +1,4 @@
-"""What the two posteriors compute with: a scalar Gaussian process on points, for q columns of values.
+"""What the posteriors compute with: a scalar Gaussian process on points, for q columns of values.
 
 An engine knows nothing of outputs. A point is a context, or a context with the number of an output when
 the two are correlated; :mod:`superarm.posteriors.two_outputs` decides.
@@ -16,8 +16,10 @@ from scipy.linalg import lapack
 
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.posterior import Array
+from superarm.storage import storable
 
 
+@storable
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Observations:
     """Collapsed values at n distinct points; those of count 0 were met, but no value came."""

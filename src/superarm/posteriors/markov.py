@@ -238,3 +238,12 @@ def multiply(product: Array, other: Array, work: Array) -> None:
                 total += product[r, k] * other[k, c]
             work[r, c] = total
     copy(work, 0, product)
+
+
+def warm_up() -> None:
+    """Load, or compile, every loop."""
+    x, values, rows, nu = np.zeros(1), np.zeros((1, 1)), np.zeros((1, SIZE, SIZE)), np.zeros((1, SIZE, 1))
+    column, place = np.zeros((1, SIZE)), np.zeros(1, dtype=np.intp)
+    sweep(1, 1.0, False, x, np.ones(1), values, rows, nu, rows.copy(), np.zeros(1))
+    beliefs(1, 1.0, x, x, rows, nu, rows, nu, values, column)
+    covariances(1, 1.0, x, x, rows, rows, column, place, place, values)

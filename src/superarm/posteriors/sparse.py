@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from superarm.errors import InvalidArgument
 from superarm.posteriors.basis import Basis
+from superarm.posteriors.certificate import Marginals
 from superarm.posteriors.engine import Observations
 from superarm.posteriors.fitting import learned
 from superarm.posteriors.history import distinct_rows
@@ -18,12 +20,14 @@ from superarm.posteriors.inducing import GreedyVariance, InducingRule, PairedRul
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.learning import LEARNING, Learning
 from superarm.posteriors.outputs import Mean, Outputs, PointKernel
-from superarm.posteriors.posterior import Array, Belief, as_floats
+from superarm.posteriors.posterior import Array, Belief, as_floats, checked_contexts
 from superarm.posteriors.two_outputs import Seed, TwoOutputs
 from superarm.storage import storable
 
 # Points at once: the workspace is this many columns of features.
 CHUNK = 2000
+# Rounding of a residual variance, relative to the prior variance.
+ROUNDING = 1e-15
 
 _GREEDY = GreedyVariance()
 
@@ -47,13 +51,17 @@ class SparseEngine:
     basis: Basis  # r of them, linearly independent
     root: Array  # (r + q, r + q) upper triangular
     constant: Array  # (q,) the terms of the bound that the root does not hold
+    unrepresented: float  # E = sum_i delta_i / s2_i, delta the residual k(x, x) - |phi|^2 at the data
 
     @staticmethod
     def empty(kernel: Kernel, rule: InducingRule, kept: Array, columns: int) -> SparseEngine:
         """No data yet, with inducing points ``(s, P)``, for q columns of values."""
         basis = Basis.of(kernel, kept)
         root = np.diag(np.repeat([1.0, 0.0], [len(basis), columns]))
-        return SparseEngine(kernel=kernel, rule=rule, kept=kept, basis=basis, root=root, constant=np.zeros(columns))
+        constant = np.zeros(columns)
+        return SparseEngine(
+            kernel=kernel, rule=rule, kept=kept, basis=basis, root=root, constant=constant, unrepresented=0.0
+        )
 
     @property
     def jitter(self) -> float:
@@ -70,35 +78,34 @@ class SparseEngine:
         if chosen.ndim != 2 or chosen.shape[1] != kept.shape[1] or not np.isfinite(chosen).all():
             raise InvalidArgument("inducing", expected, f"shape {chosen.shape}")
         if np.array_equal(chosen, kept):
-            return self._absorb(batch.present())
+            return self.absorb(batch.present())
         chosen = chosen.copy()
         chosen.setflags(write=False)
         fresh = SparseEngine.empty(self.kernel, self.rule, chosen, len(self.constant))
-        return fresh._absorb(everything().present())
+        return fresh.absorb(everything().present())
 
     def _unexplained(self, points: Array) -> Array:
         prior = self.kernel.diagonal(points)
         phi = self.basis.features(self.kernel, points)
-        residual = np.clip(prior - np.einsum("ij,ij->j", phi, phi), 0.0, prior)
-        unexplained: Array = residual / np.where(prior > 0, prior, 1.0)
+        unexplained: Array = _residual(prior, phi) / np.where(prior > 0, prior, 1.0)
         return unexplained
 
-    def _absorb(self, data: Observations) -> SparseEngine:
+    def absorb(self, data: Observations) -> SparseEngine:
+        """The same basis with more data, every count positive."""
         root, size = np.asfortranarray(self.root), len(self.root)
         noise = data.noise / data.counts
-        # log 2 pi s2 of each mean, and the trace term tr(K - Q) / s2 of the bound.
-        spread = np.log(2 * np.pi * noise).sum()
+        unrepresented = self.unrepresented
         for start in range(0, len(noise), CHUNK):
             part = slice(start, start + CHUNK)
             phi = self.basis.features(self.kernel, data.points[part])
-            residual = self.kernel.diagonal(data.points[part]) - np.einsum("ij,ij->j", phi, phi)
-            spread += (np.maximum(residual, 0.0) / noise[part]).sum()
+            unrepresented += float((_residual(self.kernel.diagonal(data.points[part]), phi) / noise[part]).sum())
             rows = np.concatenate([phi.T, data.means[part]], axis=1) / np.sqrt(noise[part])[:, None]
             root = lapack.dtpqrt(0, min(32, size), root, rows, overwrite_a=1, overwrite_b=1)[0]
         return replace(
             self,
             root=np.ascontiguousarray(root),
-            constant=self.constant + data.within() - 0.5 * spread,
+            constant=self.constant + data.within() - 0.5 * np.log(2 * np.pi * noise).sum(),
+            unrepresented=unrepresented,
         )
 
     def _whitened(self, points: Array) -> tuple[Array, Array, Array]:
@@ -110,16 +117,31 @@ class SparseEngine:
 
     def predict(self, points: Array) -> tuple[Array, Array]:
         """Mean w^T c and variance k(x, x) - |phi|^2 + |w|^2, within [0, k(x, x)]."""
+        marginals = self.marginals(points)
+        return marginals.mean, marginals.variance
+
+    def marginals(self, points: Array) -> Marginals:
+        """Mean and variance, and the parts of the variance, at points ``(m, P)``."""
         prior = self.kernel.diagonal(points)
         mean = np.empty((len(points), len(self.constant)))
-        variance = np.empty(len(points))
+        residual, represented = np.empty(len(points)), np.empty(len(points))
         for start in range(0, len(points), CHUNK):
             part = slice(start, start + CHUNK)
             phi, w, c = self._whitened(points[part])
             mean[part] = w.T @ c
-            variance[part] = np.einsum("ij,ij->j", w, w)
-            variance[part] += np.maximum(prior[part] - np.einsum("ij,ij->j", phi, phi), 0.0)
-        return mean, np.clip(variance, 0.0, prior)
+            represented[part] = np.einsum("ij,ij->j", w, w)
+            residual[part] = _residual(prior[part], phi)
+        return Marginals(mean=mean, prior=prior, residual=residual, represented=represented)
+
+    def errors(self, points: Array) -> tuple[Array, Array]:
+        """Bounds of the errors of mean ``(m, q)`` and standard deviation ``(m,)`` against the exact posterior."""
+        return self.marginals(points).errors(self.unrepresented, self.unexplained_values())
+
+    def unexplained_values(self) -> Array:
+        """sqrt(y^T (Q + N)^-1 y) of each column, ``(q,)``."""
+        r = len(self.basis)
+        lengths: Array = np.linalg.norm(self.root[r:, r:], axis=0)
+        return lengths
 
     def covariance(self, points: Array, others: Array) -> Array:
         """k(x, x') - phi^T phi' + w^T w'."""
@@ -135,7 +157,7 @@ class SparseEngine:
         r, q = len(self.basis), len(self.constant)
         log_determinant = 2.0 * np.log(np.abs(np.diagonal(self.root)[:r])).sum()
         fit = np.square(self.root[r:, r:]).sum()
-        return float(self.constant.sum() - 0.5 * (q * log_determinant + fit))
+        return float(self.constant.sum() - 0.5 * (q * (log_determinant + self.unrepresented) + fit))
 
     def column(self, j: int) -> SparseEngine:
         """The engine of column j alone; the basis is shared."""
@@ -148,6 +170,12 @@ class SparseEngine:
     def fresh(self, kernel: Kernel) -> SparseEngine:
         """No data yet, with another kernel and the same rule."""
         return SparseEngine.empty(kernel, self.rule, np.empty((0, 0)), len(self.constant))
+
+
+def _residual(prior: Array, phi: Array) -> Array:
+    """Variance that the basis does not represent, delta = k(x, x) - |phi(x)|^2; rounding hides smaller ones."""
+    residual: Array = np.clip(prior - np.einsum("ij,ij->j", phi, phi), ROUNDING * prior, prior)
+    return residual
 
 
 @storable
@@ -228,6 +256,15 @@ class SparsePosterior:
     def log_marginal_likelihood(self) -> float:
         """Titsias' collapsed lower bound of the log density of every outcome seen, repeats included."""
         return self.state.log_marginal_likelihood()
+
+    def error_bounds(self, contexts: npt.ArrayLike) -> tuple[Array, Array]:
+        """Upper bounds of the errors of mean and std at contexts ``(M, D)`` against the exact ones, each ``(M, 2)``.
+
+        They hold for any inducing points, up to rounding (about 1e-9), and are small only where these represent the
+        prior at nearly every context, observed or asked for.
+        """
+        x = checked_contexts(contexts, self.state.history.dimension)
+        return self.state.gathered(lambda engine, points: cast(SparseEngine, engine).errors(points), x)
 
     @property
     def noise_std(self) -> tuple[float, float]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from importlib import import_module
+from functools import partial
 from types import ModuleType
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
+from superarm import jit
 from superarm.posteriors.engine import Observations
 from superarm.posteriors.history import merged
 from superarm.posteriors.kernel import Kernel
@@ -28,13 +28,12 @@ Matern: TypeAlias = Matern12 | Matern32 | Matern52
 ORDERS = {Matern12: 1, Matern32: 2, Matern52: 3}
 
 
-@cache
 def compiled() -> ModuleType:
-    """The compiled loops; imported when first needed, because numba takes half a second."""
-    return import_module("superarm.posteriors.markov")
+    """The compiled loops."""
+    return jit.loops("superarm.posteriors.markov", "compiling the state-space form; some 5 seconds, once")
 
 
-def on_the_line(kernel: Kernel, dimension: int) -> bool:
+def on_the_line(kernel: Kernel, dimension: int) -> TypeGuard[Matern]:
     """Whether a kernel on contexts of this dimension has a state-space form."""
     return dimension == 1 and isinstance(kernel, Matern12 | Matern32 | Matern52)
 

@@ -206,12 +206,7 @@ class TwoOutputs:
         return both_points(x) if self.joint else x
 
     def _marginals(self, x: Array) -> tuple[Array, Array]:
-        answers = [engine.predict(self._points(x)) for engine in self.engines]
-        if self.joint:
-            mean, variance = answers[0][0].reshape(2, len(x)).T, answers[0][1].reshape(2, len(x)).T
-        else:
-            mean = np.column_stack([mean for mean, _ in answers])
-            variance = np.column_stack([answers[0][1], answers[-1][1]])
+        mean, variance = self.gathered(lambda engine, points: engine.predict(points), x)
         return mean + mean_at(self.mean, x), variance
 
     def _shown(self, batch: Collapsed, known: npt.NDArray[np.bool_]) -> TwoOutputs:
@@ -227,6 +222,14 @@ class TwoOutputs:
             for i, (engine, part) in enumerate(zip(self.engines, parts, strict=True))
         )
         return replace(self, engines=engines)
+
+    def gathered(self, answer: Callable[[Engine, Array], tuple[Array, Array]], x: Array) -> tuple[Array, Array]:
+        """What every engine answers, ``(m, q)`` and ``(m,)``, at its points of contexts ``(M, D)``: each ``(M, 2)``."""
+        answers = [answer(engine, self._points(x)) for engine in self.engines]
+        if self.joint:
+            return answers[0][0].reshape(2, len(x)).T, answers[0][1].reshape(2, len(x)).T
+        first = np.column_stack([first for first, _ in answers])
+        return first, np.column_stack([answers[0][1], answers[-1][1]])
 
     def _observations(self, data: Collapsed, known: npt.NDArray[np.bool_]) -> tuple[Observations, ...]:
         """What each engine is told; points without a value of theirs are included, with count 0."""
