@@ -17,7 +17,7 @@ round = sa.Round(
 
 # %%
 policy = sa.TCGPUCB(
-    sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.5), noise_std=0.05),
+    sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.5), noise_std=0.05),
     zeta=0.5,
     delta=0.05,
 )

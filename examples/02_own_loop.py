@@ -46,7 +46,7 @@ def as_round(t: int, items: pl.DataFrame) -> sa.Round:
 
 # %%
 policy: sa.TCGPUCB | object = sa.TCGPUCB(
-    sa.SparsePosterior(sa.Matern52(lengthscale=[0.5, 0.5]), noise_std=0.05, mean=0.5), max_arms=30
+    sa.GaussianProcess(sa.Matern52(lengthscale=[0.5, 0.5]), noise_std=0.05, mean=0.5), max_arms=30
 )
 for t in range(1, 6):
     items = todays_items()

@@ -35,7 +35,7 @@ sa.check_environment(Clinics())
 
 # %%
 clinics = Clinics()
-prior = sa.SparsePosterior(sa.SquaredExponential(lengthscale=0.5), noise_std=0.05)
+prior = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.5), noise_std=0.05)
 policies = {
     "TCGP-UCB": sa.TCGPUCB(prior),
     "without groups": sa.OCLOKUCB(prior),

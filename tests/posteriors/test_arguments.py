@@ -6,6 +6,7 @@ from superarm.posteriors import (
     Belief,
     Coregionalised,
     ExactPosterior,
+    GaussianProcess,
     Independent,
     Posterior,
     SparsePosterior,
@@ -14,7 +15,7 @@ from superarm.posteriors import (
 from tests.posteriors.dense import data
 
 SE = SquaredExponential()
-KINDS = [ExactPosterior, SparsePosterior]
+KINDS = [ExactPosterior, SparsePosterior, GaussianProcess]
 
 BAD_CONTEXTS = [
     [[np.nan, 0.0]],

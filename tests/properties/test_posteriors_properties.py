@@ -6,6 +6,7 @@ from hypothesis.extra.numpy import arrays
 from superarm.posteriors import (
     Coregionalised,
     ExactPosterior,
+    GaussianProcess,
     Linear,
     Matern12,
     Matern32,
@@ -71,6 +72,7 @@ def test_batches_and_their_order_do_not_matter(problem, random):
     kernel, noise_std, data, candidates = problem
     for empty in (
         ExactPosterior(kernel, noise_std),
+        GaussianProcess(kernel, noise_std),
         SparsePosterior(kernel, noise_std, inducing=RandomSubset(6)),
     ):
         stream = empty
@@ -95,7 +97,8 @@ def test_batches_and_their_order_do_not_matter(problem, random):
 def test_permuting_candidates_permutes_the_belief(problem, data):
     kernel, noise_std, batches, candidates = problem
     order = data.draw(st.permutations(range(len(candidates))))
-    for posterior in (ExactPosterior(kernel, noise_std), SparsePosterior(kernel, noise_std)):
+    for prior in (ExactPosterior, SparsePosterior, GaussianProcess):
+        posterior = prior(kernel, noise_std)
         for x, y in batches:
             posterior = posterior.condition(x, y)
         belief, permuted = posterior.predict(candidates), posterior.predict(candidates[order])

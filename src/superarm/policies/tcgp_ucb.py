@@ -66,7 +66,7 @@ class TCGPUCB:
     those at the narrowed indices.
 
     >>> import numpy as np, superarm as sa
-    >>> policy = TCGPUCB(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05))
+    >>> policy = TCGPUCB(sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05))
     >>> round = sa.Round(
     ...     t=1,
     ...     contexts=np.linspace(0, 1, 6)[:, None],
