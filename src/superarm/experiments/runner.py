@@ -24,6 +24,7 @@ from superarm.errors import ForeignResults, InvalidArgument
 from superarm.experiments.experiment import BENCHMARK, Experiment, Setting, run_entropy, seed_of
 from superarm.experiments.results import COLUMNS, Results, as_parquet, claim_folder, read, write_frame
 from superarm.oracles.decomposition.solve import compiled
+from superarm.posteriors import state_space
 from superarm.posteriors.loops import loops
 from superarm.simulation import PLAYED, play, with_regret
 from superarm.storage import TEMPORARY, alone, replace_file
@@ -138,6 +139,7 @@ def _compile() -> None:
     """Load, or compile, whatever a policy may need."""
     compiled()
     loops()
+    state_space.compiled()
 
 
 def _rows_of_run(experiment: Experiment, units: list[Unit], run: int) -> pl.DataFrame:
