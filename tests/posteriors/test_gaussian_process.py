@@ -161,6 +161,14 @@ def test_beyond_the_reach_of_a_factor_it_stays_and_says_so(monkeypatch):
     assert error <= posterior.error_bound
 
 
+def test_a_first_batch_beyond_the_reach_of_a_factor(monkeypatch):
+    monkeypatch.setattr(adaptive, "MOST", 300)
+    monkeypatch.setattr(ExactEngine, "condition", lambda *a: pytest.fail("a factor was built"))
+    posterior = GaussianProcess(SE, 0.002).condition(*precise_data(8, 900))
+    assert posterior.form.startswith("low rank")
+    assert posterior.error_bound > 1e-6
+
+
 def test_repeats_do_not_pile_up():
     grid = np.linspace(0, 1, 250)[:, None]
     posterior = GaussianProcess(SE, 0.3)

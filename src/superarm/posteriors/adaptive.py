@@ -61,19 +61,18 @@ class AdaptiveEngine:
             return self._low_rank(self.inner.condition(batch, everything), everything)
         if isinstance(self.inner, StateSpaceEngine):
             return replace(self, inner=self.inner.condition(batch, everything))
-        kernel, columns = self.inner.kernel, self.inner.factor.z.shape[1]
-        if len(self.inner.factor) == 0 and on_the_line(kernel, batch.points.shape[1]):
+        kernel, columns = self.inner.kernel, len(self.inner.within)
+        if self.inner.distinct == 0 and on_the_line(kernel, batch.points.shape[1]):
             return replace(self, inner=StateSpaceEngine.empty(kernel, columns).condition(batch, everything))
-        return self._exact(self.inner.condition(batch, everything), everything)
-
-    def _exact(self, inner: ExactEngine, everything: Callable[[], Observations]) -> AdaptiveEngine:
-        if inner.distinct < self.look:
-            return replace(self, inner=inner)
-        # Products with the basis, both to find the features and to whiten them, cost as much as the factor at n / 2.
-        low_rank = LowRankEngine.of(inner.kernel, everything().present(), inner.distinct // 3)
-        if low_rank is None or low_rank.error_bound > EXACTNESS / 2:
-            return AdaptiveEngine(inner=inner, look=2 * inner.distinct)
-        return AdaptiveEngine(inner=low_rank, look=2 * inner.distinct)
+        # Looked at before the factor grows: a first batch may be too large for one.
+        n = self.inner.distinct + int((~batch.present().known).sum())
+        if n >= self.look:
+            # Products with the basis, both for features and to whiten them, cost as much as the factor at n / 2.
+            low_rank = LowRankEngine.of(kernel, everything().present(), n // 3)
+            if low_rank is not None and (low_rank.error_bound <= EXACTNESS / 2 or n > MOST):
+                return AdaptiveEngine(inner=low_rank, look=2 * n)
+        exact = self.inner.condition(batch, everything)
+        return AdaptiveEngine(inner=exact, look=self.look if n < self.look else 2 * n)
 
     def _low_rank(self, inner: LowRankEngine, everything: Callable[[], Observations]) -> AdaptiveEngine:
         kernel, n = inner.sparse.kernel, inner.distinct
