@@ -6,7 +6,7 @@ from superarm.environments import random_problem
 from superarm.environments.random_problem import RandomProblem
 from superarm.experiments.experiment import Experiment, Setting
 from superarm.experiments.paper import BENCHMARKS, DELTA, ZETA, learners
-from superarm.posteriors.exact import ExactPosterior
+from superarm.posteriors.gaussian_process import GaussianProcess
 
 PLAYED = ("tcgp-ucb", "tcgp-ucb-batch", "tcgp-ts", "cautious")  # those of them that there are
 
@@ -39,7 +39,7 @@ def problems() -> Experiment:
     )
 
 
-def _told(setting: Setting) -> ExactPosterior:
+def _told(setting: Setting) -> GaussianProcess:
     problem = setting.environment
     assert isinstance(problem, RandomProblem)
-    return ExactPosterior(problem.kernel, problem.noise_std)
+    return GaussianProcess(problem.kernel, problem.noise_std)

@@ -30,11 +30,12 @@ class AdaptiveEngine:
 
     inner: ExactEngine | StateSpaceEngine | LowRankEngine
     look: int  # distinct points at which the rank is looked at again
+    columns: int  # of values
 
     @staticmethod
     def empty(kernel: Kernel, columns: int) -> AdaptiveEngine:
         """No data yet, for q columns of values."""
-        return AdaptiveEngine(inner=_exact(kernel, columns), look=FEWEST)
+        return AdaptiveEngine(inner=_exact(kernel, columns), look=FEWEST, columns=columns)
 
     @property
     def jitter(self) -> float:
@@ -70,20 +71,20 @@ class AdaptiveEngine:
             # Products with the basis, both for features and to whiten them, cost as much as the factor at n / 2.
             low_rank = LowRankEngine.of(kernel, everything().present(), n // 3)
             if low_rank is not None and (low_rank.error_bound <= EXACTNESS / 2 or n > MOST):
-                return AdaptiveEngine(inner=low_rank, look=2 * n)
+                return replace(self, inner=low_rank, look=2 * n)
         exact = self.inner.condition(batch, everything)
-        return AdaptiveEngine(inner=exact, look=self.look if n < self.look else 2 * n)
+        return replace(self, inner=exact, look=self.look if n < self.look else 2 * n)
 
     def _low_rank(self, inner: LowRankEngine, everything: Callable[[], Observations]) -> AdaptiveEngine:
         kernel, n = inner.sparse.kernel, inner.distinct
         if (inner.error_bound > EXACTNESS and n <= MOST) or inner.rank > n // 2:
             data = everything().present()
             exact = _exact(kernel, data.means.shape[1]).condition(data, everything)
-            return AdaptiveEngine(inner=exact, look=2 * n)
+            return replace(self, inner=exact, look=2 * n)
         if n < self.look:
             return replace(self, inner=inner)
         # There is more room now for a basis that represents what is all around the data as well.
-        return AdaptiveEngine(inner=LowRankEngine.of(kernel, everything().present(), n // 3) or inner, look=2 * n)
+        return replace(self, inner=LowRankEngine.of(kernel, everything().present(), n // 3) or inner, look=2 * n)
 
     def predict(self, points: Array) -> tuple[Array, Array]:
         """Mean ``(m, q)`` and variance ``(m,)`` at points ``(m, P)``."""
@@ -99,7 +100,11 @@ class AdaptiveEngine:
 
     def column(self, j: int) -> AdaptiveEngine:
         """The engine of column j alone; memory is shared."""
-        return replace(self, inner=self.inner.column(j))
+        return replace(self, inner=self.inner.column(j), columns=1)
+
+    def fresh(self, kernel: Kernel) -> AdaptiveEngine:
+        """No data yet, with another kernel."""
+        return AdaptiveEngine.empty(kernel, self.columns)
 
 
 def _exact(kernel: Kernel, columns: int) -> ExactEngine:

@@ -9,7 +9,9 @@ from typing import cast
 import numpy.typing as npt
 
 from superarm.posteriors.adaptive import AdaptiveEngine
+from superarm.posteriors.fitting import learned
 from superarm.posteriors.kernel import Kernel
+from superarm.posteriors.learning import LEARNING, Learning
 from superarm.posteriors.outputs import Mean, Outputs
 from superarm.posteriors.posterior import Array, Belief
 from superarm.posteriors.two_outputs import Seed, TwoOutputs
@@ -72,6 +74,18 @@ class GaussianProcess:
         """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
         posterior = object.__new__(GaussianProcess)
         object.__setattr__(posterior, "state", self.state.condition(contexts, outcomes))
+        return posterior
+
+    def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> GaussianProcess:
+        """The same data with hyperparameters learnt from them: see :class:`Learning`.
+
+        This very posterior, where there is too little to learn from or nothing better is found.
+        """
+        state = learned(self.state, learning, seed)
+        if state is self.state:
+            return self
+        posterior = object.__new__(GaussianProcess)
+        object.__setattr__(posterior, "state", state)
         return posterior
 
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
