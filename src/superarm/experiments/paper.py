@@ -56,7 +56,7 @@ def learners(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
             prior(s), zeta=zeta, delta=delta, beta_scale=beta_scale, batch_aware=True, seed=s.seed
         ),
         "tcgp-ts": lambda s: TCGPTS(prior(s), seed=s.seed),
-        "cautious": lambda s, confidence=0.99, reward_width=2.0, must_teach=0.01: CautiousTCGPUCB(
+        "cautious": lambda s, confidence=0.99, reward_width=2.0, must_teach=0.03: CautiousTCGPUCB(
             prior(s), confidence=confidence, reward_width=reward_width, must_teach=must_teach, seed=s.seed
         ),
     }

@@ -88,7 +88,7 @@ class CautiousTCGPUCB:
         *,
         confidence: float = 0.99,
         reward_width: float = 2.0,
-        must_teach: float = 0.01,
+        must_teach: float = 0.03,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
         learn: bool | Learning = False,

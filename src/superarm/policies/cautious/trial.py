@@ -12,6 +12,7 @@ from superarm.rewards.reward import reward_of
 WORTHWHILE = 0.1  # of a touched group's share of the reward: what a trial must promise to gain
 TRIED = 3  # most candidates of a round that are looked at
 CREDIT = 0.5  # broken promises expected of a round on credit, at most
+RISKS = (0.5, 0.5, 0.5, 0.9)  # largest probability of a broken promise that a trial may have, in turn by t
 LEVELS = (0.05, 0.2, 0.5, 0.8, 0.95)  # at which a round on credit looks for groups, the least risky first; then 1 - eps
 
 
@@ -19,12 +20,13 @@ def trial(best: Candidate, search: Search | WholeSearch, *, balance: float, teac
     """A super arm with one uncertified group that the ledger can pay for; None where there is none worth it.
 
     ``teaches``, (M,), marks the arms whose outcome would still teach something: a trial must pick one. Groups are
-    looked for at the risk that can be paid for. A dear trial, as of a region that nothing is known of, so waits until
-    no cheaper one teaches anything, and as every trial teaches, it does not wait for ever.
+    looked for at the risk that can be paid for, up to one half in most rounds. A dear trial, as of a region that
+    nothing is known of, so waits until no cheaper one teaches anything, and as every trial teaches, it does not wait for
+    ever.
     """
     if balance <= search.eps or not teaches.any():  # nothing uncertified can be paid for, or is of use
         return None
-    level = min(balance, 1.0 - search.eps)
+    level = min(balance, RISKS[search.round.t % len(RISKS)])
     hopeful = search.optimistic(level)
     if hopeful is None:
         return None
@@ -39,7 +41,7 @@ def trial(best: Candidate, search: Search | WholeSearch, *, balance: float, teac
         gain = reward_of(round.reward, search.index[mine], mine) - reward_of(
             round.reward, search.index[present], present
         )
-        if gain > margin:
+        if (1.0 - broken) * gain > margin:
             options.append(((1.0 - broken) * gain / broken, group))
     options.sort(key=lambda option: -option[0])
     for _, group in options[:TRIED]:
