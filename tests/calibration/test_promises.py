@@ -46,7 +46,7 @@ def test_kept_is_judged_group_by_group():
 
 def test_counts_stand_beside_predictions():
     held = [selection(a=0.9, b=0.5), selection(a=0.99), selection(a=0.7, b=0.8)]
-    frame = sa.calibration.promises(held, [{"a": False, "b": True}, {"a": True, "b": True}, {"b": False}])
+    frame = sa.calibration.promises(held, [{"a": False, "b": True}, {"a": True, "b": False}, {"b": False}])
     assert frame["promised"].to_list() == [2, 1, 1]
     assert frame["predicted"].to_list() == pytest.approx([0.6, 0.01, 0.2])
     assert frame["broken"].to_list() == [1, 0, 1]

@@ -1,10 +1,13 @@
 """Verdicts and charts on honesty against plain Python over the rows."""
 
+import json
+
 import polars as pl
 import pytest
 
 from superarm.calibration import Finding
-from superarm.experiments.results import SAID_BY_SOME
+from superarm.errors import ForeignResults
+from superarm.experiments.results import SAID_BY_SOME, read
 from superarm.report import calibration, curves, honesty
 from superarm.report import page as pages
 from superarm.report.charts import figures
@@ -98,6 +101,17 @@ def test_older_results_are_read_and_said_to_tell_nothing(frame):
     page = pages.page(old, manifest(old), [], figures(old))
     assert "There is nothing to judge here" in page
     assert "ground of the choice" not in str(table(old).renderables)
+
+
+def test_a_folder_of_an_earlier_version_is_read(frame, tmp_path):
+    frame.drop(*SAID_BY_SOME).with_columns(total_regret=0.0).write_parquet(tmp_path / "results.parquet")
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest(frame)))
+    found = read(tmp_path).frame
+    assert found.select(*SAID_BY_SOME).null_count().row(0) == (found.height,) * len(SAID_BY_SOME)
+    assert dict(found.select(*SAID_BY_SOME).schema) == SAID_BY_SOME
+    frame.drop("reward").write_parquet(tmp_path / "results.parquet")
+    with pytest.raises(ForeignResults, match="reward"):
+        read(tmp_path)
 
 
 def test_broken_and_predicted_stand_side_by_side(frame):

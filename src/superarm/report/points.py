@@ -15,6 +15,17 @@ from superarm.report.summary import EARLY, number, percent
 from superarm.report.theme import Style, base_of, base_styles, settings_of
 
 MOST_DECADES = 6  # that a scale with a zero shows
+TIPS = {
+    "reward, pooled": "reward_ratio_pooled",
+    "reward, mean of runs": "reward_ratio_mean",
+    "group regret": "group_regret_mean",
+    "group regret, std": "group_regret_std",
+    "satisfied, pooled": "satisfied_pooled",
+    f"satisfied after round {EARLY}": "satisfied_late",
+    "broken a run": "broken",
+    "predicted a run": "predicted",
+    "select, median ms": "select_ms",
+}
 NARROW = 520  # pixels below which names at points would lie on each other
 
 
@@ -70,30 +81,7 @@ def tradeoff(table: pl.DataFrame, looks: Mapping[str, Style], *, width: int, hei
     first = sorted(range(len(spots)), key=lambda i: not table["pareto"][i])
     sides = placed(spots, rows["name"].to_list(), width, height, first)
     rows = rows.with_columns(side=pl.Series(sides, dtype=pl.String))
-    tips = {
-        "reward, pooled": "reward_ratio_pooled",
-        "reward, mean of runs": "reward_ratio_mean",
-        "group regret": "group_regret_mean",
-        "group regret, std": "group_regret_std",
-        "satisfied, pooled": "satisfied_pooled",
-        f"satisfied after round {EARLY}": "satisfied_late",
-        "broken a run": "broken",
-        "predicted a run": "predicted",
-        "select, median ms": "select_ms",
-    }
-    # As text: Vega would call a missing number NaN.
-    said = [
-        pl.col(column)
-        .map_elements(percent if column.startswith("satisfied") else number, return_dtype=pl.String, skip_nulls=False)
-        .alias(f"tip{place}")
-        for place, column in enumerate(tips.values())
-    ]
-    rows = rows.with_columns(said)
-    tooltip = [
-        alt.Tooltip("policy:N"),
-        *(alt.Tooltip(f"tip{place}:N").title(title) for place, title in enumerate(tips)),
-        alt.Tooltip("pareto:N").title("not dominated"),
-    ]
+    rows, tooltip = _told(rows)
     # All settings of a policy have its colour: the ordinal range of the configuration.
     tint = alt.Color("base:O").scale(domain=list(base_styles(looks))).sort(None).legend(None)
     base = alt.Chart().encode(color=tint, opacity=seen(1, 0.1), tooltip=tooltip)
@@ -131,23 +119,26 @@ def tradeoff(table: pl.DataFrame, looks: Mapping[str, Style], *, width: int, hei
         for side, look in SIDES.items()
         if side in sides
     ]
-    drawn = [
-        "policy",
-        "group_regret_mean",
-        "base",
-        "name",
-        "side",
-        "pareto",
-        "shown",
-        "beneath",
-        "left",
-        "right",
-        "bottom",
-        "top",
+    drawn = ["policy", "group_regret_mean", "base", "name", "side", "pareto", "shown", "beneath"]
+    told = [f"tip{place}" for place in range(len(TIPS))]
+    rows = rows.select(*drawn, "left", "right", "bottom", "top", *told)
+    return panel(layers, rows, "Reward and group regret", height)
+
+
+def _told(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[alt.Tooltip]]:
+    """The figures that a tooltip shows, as text in columns tip0, tip1, ...: Vega would call a missing number NaN."""
+    said = [
+        pl.col(column)
+        .map_elements(percent if column.startswith("satisfied") else number, return_dtype=pl.String, skip_nulls=False)
+        .alias(f"tip{place}")
+        for place, column in enumerate(TIPS.values())
     ]
-    return panel(
-        layers, rows.select(*drawn, *(f"tip{place}" for place in range(len(tips)))), "Reward and group regret", height
-    )
+    tooltip = [
+        alt.Tooltip("policy:N"),
+        *(alt.Tooltip(f"tip{place}:N").title(title) for place, title in enumerate(TIPS)),
+        alt.Tooltip("pareto:N").title("not dominated"),
+    ]
+    return rows.with_columns(said), tooltip
 
 
 def broken_over_time(
