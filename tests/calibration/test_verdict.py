@@ -6,13 +6,14 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from superarm.calibration import Finding, Verdict
 from superarm.calibration.verdict import FALSE_ALARM, capital, enough, scaled, too_narrow, too_wide
 
 
+@settings(deadline=None)
 @given(st.floats(0.02, 0.98), st.integers(1, 7))
 def test_fair_bets_win_nothing_on_average(chance, units):
     """All 2^n courses of units that fail altogether or not at all, weighted by their probability."""
@@ -23,6 +24,7 @@ def test_fair_bets_win_nothing_on_average(chance, units):
     assert mean == pytest.approx(1.0, rel=1e-9)
 
 
+@settings(deadline=None)
 @given(st.floats(0.05, 0.95), st.lists(st.floats(0, 1), max_size=30))
 def test_the_capital_is_the_mean_of_plain_products(fair, came):
     stakes = [1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 0.9]

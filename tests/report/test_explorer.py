@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from superarm.report import explorer, points
@@ -14,6 +14,7 @@ few = st.sampled_from([0.0, 1.0, 2.0, 3.0])  # many ties
 numbers = few | st.floats(-10, 10) | st.sampled_from([math.nan, math.inf, None])
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(numbers, numbers), max_size=12))
 def test_pareto_is_what_comparing_all_pairs_finds(pairs):
     found = explorer.pareto([cost for cost, _ in pairs], [gain for _, gain in pairs])
@@ -80,6 +81,7 @@ def test_a_straggler_does_not_squeeze_the_others():
     assert not beneath["tcgp-ucb"][0]
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), max_size=8))
 def test_ticks_hold_zero_and_every_value(values):
     ticks = points.zero_and_decades(values)
@@ -94,6 +96,7 @@ def test_ticks_hold_zero_and_every_value(values):
 spots = st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), min_size=1, max_size=15)
 
 
+@settings(deadline=None)
 @given(spots)
 def test_names_lie_inside_and_on_nothing(spots):
     names = [f"name {i}" for i in range(len(spots))]
