@@ -24,6 +24,8 @@ from superarm.storage import storable
 
 Matern: TypeAlias = Matern12 | Matern32 | Matern52
 
+# Variance of the noise, relative to the prior's, below which squares would overflow.
+LEAST_NOISE = 1e-200
 # Components of the state.
 ORDERS = {Matern12: 1, Matern32: 2, Matern52: 3}
 
@@ -105,7 +107,7 @@ class StateSpaceEngine:
         return replace(self, places=places, counts=counts, means=means, scatters=scatters, noise=noise)._swept()
 
     def _swept(self) -> StateSpaceEngine:
-        variance = self.noise / self.counts[:, 0]
+        variance = np.maximum(self.noise / self.counts[:, 0], LEAST_NOISE * self.kernel.variance)
         gain = np.sqrt(self.kernel.variance / variance)
         values = self.means / np.sqrt(variance)[:, None]
         onward, residual = np.zeros((len(variance), 3, 3)), np.empty(values.shape[1])

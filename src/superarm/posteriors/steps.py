@@ -67,12 +67,22 @@ def condition(work: Array, a: Array, root: Array, onward: Array) -> None:
 
 @compiled
 def reflect(stack: Array, j: int, start: int, stop: int) -> None:
-    """Householder reflection of row j and rows start..stop that clears column j of the latter."""
-    below = 0.0
+    """Householder reflection of row j and rows start..stop that clears column j of the latter.
+
+    The row with the largest entry becomes row j first: rows of very different size, as tiny noise makes them, then
+    keep their digits one by one (Cox and Higham 1998).
+    """
+    below, largest = 0.0, j
     for k in range(start, stop):
         below += stack[k, j] ** 2
+        if abs(stack[k, j]) > abs(stack[largest, j]):
+            largest = k
     if below == 0.0:
         return
+    if largest != j:
+        below += stack[j, j] ** 2 - stack[largest, j] ** 2
+        for c in range(j, stack.shape[1]):
+            stack[j, c], stack[largest, c] = stack[largest, c], stack[j, c]
     top = stack[j, j]
     norm = math.sqrt(top * top + below)
     if top > 0:
