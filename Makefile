@@ -4,9 +4,11 @@
 
 VENV    := .venv
 BIN     := $(VENV)/bin
+PEERS   := .venv-peers
 PIP     := $(BIN)/python -m pip --disable-pip-version-check install -q
 UV      := uv==0.13.7
 PYTEST  := -n 2 --dist worksteal
+ONE     := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
 # Stamps. MADE says which interpreter made the venv and where: a venv that was moved, or whose Python
@@ -26,10 +28,10 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test lint bench referee lock clean FORCE
+.PHONY: help install demo test lint bench bench-quick peers referee lock clean FORCE
 
 help: ## what you are reading
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(RUNTIME) ## the library and the superarm command, in .venv
 	@echo "ready: $(BIN)/superarm --help"
@@ -38,7 +40,7 @@ demo: $(RUNTIME) ## the federated study on a small setting, and its report
 	@$(BIN)/superarm demo
 
 test: lint ## lint, then all tests, doctests, examples and the code in the docs
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST)
+	$(ONE) $(BIN)/python -m pytest $(PYTEST)
 
 lint: $(DEV) ## format, lint rules, types, order of imports
 	$(BIN)/ruff format --check .
@@ -46,8 +48,11 @@ lint: $(DEV) ## format, lint rules, types, order of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-bench: $(DEV) ## the oracles' times against their peers
-	@$(BIN)/python -m benchmarks.oracles
+bench: $(DEV) $(if $(or $(if $(ONLY),,all),$(findstring posteriors,$(ONLY))),peers) ## all times against the peers and the floor, some 20 minutes (ONLY=posteriors,...: some)
+	@$(ONE) $(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
+
+bench-quick: $(DEV) ## what got slower than the committed figures, in two minutes
+	@$(ONE) $(BIN)/python -m benchmarks --check
 
 referee: $(DEV) ## the oracles against enumeration, all 20,000 rounds
 	@$(BIN)/python -m tests.referees.enumeration
@@ -57,8 +62,8 @@ lock: $(MADE) ## renew the locks after a change of dependencies (UPGRADE=1: newe
 	$(call compile,requirements.lock,--group build)
 	$(call compile,requirements-dev.lock,--group dev --constraint requirements.lock)
 
-clean: ## remove .venv, caches and builds; results stay
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+clean: ## remove .venv, .venv-peers, caches and builds; results stay
+	rm -rf $(VENV) $(PEERS) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One version of each package for every Python and system, with the hashes of all its files.
@@ -88,3 +93,13 @@ $(DEV): $(RUNTIME) requirements-dev.lock
 	@echo "installing the packages of requirements-dev.lock in $(VENV)"
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
+
+# The libraries that the benchmarks compare with, each family in an environment of its own: they need other versions of
+# NumPy. One that cannot be installed here is left out, and the benchmarks say so.
+peers: $(PEERS)/torch/.ready $(PEERS)/tensorflow/.ready
+
+$(PEERS)/%/.ready: benchmarks/peers/%.txt | $(MADE)
+	@echo "installing the packages of $< in $(@D)"
+	@$(BIN)/python -m venv --clear $(@D) && \
+		$(@D)/bin/python -m pip --disable-pip-version-check install -q -r $< && touch $@ || \
+		{ rm -rf $(@D); echo "left out: the packages of $< could not be installed"; }

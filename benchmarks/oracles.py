@@ -1,37 +1,37 @@
-"""Times of the exact oracles against a mixed-integer program on the same rounds: ``python -m benchmarks.oracles``.
+"""The exact oracles against a mixed-integer program on the same rounds.
 
-Both solvers run in one process with one thread, round by round in turn, so that whatever else the machine does meets
-both alike. A round counts only if the two agree on it: neither value above the other's bound, and equal values where
-both are proved best.
+Both run in one process, round by round in turn, so that whatever else the machine does meets both alike. A round counts
+only if the two agree on it: neither value above the other's bound, and equal values where both are proved best.
 """
 
 from __future__ import annotations
 
-import argparse
-import platform
 import statistics
-import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import version
-from pathlib import Path
-
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from typing import Any
 
 from benchmarks.families import FAMILIES, Family, Instance
+from benchmarks.page import Listing
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.milp import MILP
 from superarm.oracles.oracle import Selection, SuperArmOracle
 from superarm.oracles.whole_groups import BestWholeGroups
 
-RESULTS = Path(__file__).parent / "results.md"
-PACKAGES = ("numpy", "scipy", "numba")
 AGREE = 1e-8  # relative: HiGHS proves no more
+LIMIT = 10.0  # seconds that HiGHS may take for one round
 WANTED_RATIO = 30.0
 WANTED_WORST = 100.0  # ms
+HEADING = "Oracles"
+NOTES = (
+    "From the indices to the super arm, good subgroups included, on rounds of the paper's size "
+    f"(`benchmarks/families.py`). HiGHS is the `MILP` oracle, stopped after {LIMIT:.0f} s (the ratio is then a "
+    "lower bound) and run on as many rounds as its share of the time allowed; superarm is `Decomposition`, or "
+    "`BestWholeGroups` for F3. They agree to 1e-8 relative. Picking whole groups (F3) is a filter and a sort; "
+    "of the milliseconds that HiGHS takes there, nearly all are the fixed price of one call, so that ratio "
+    "says little about either."
+)
 
 
 @dataclass
@@ -45,21 +45,19 @@ class Row:
     limits: int = 0  # rounds that the peer did not finish
     wrong: int = 0  # rounds on which the two disagree
 
-    def cells(self) -> list[str]:
-        low, middle, high = quartiles(self.ratios)
-        more = ">= " if self.limits else ""
-        verdict = f"{len(self.peer) - self.limits} of {len(self.peer) + self.wrong}"
-        verdict += f", {self.limits} unfinished" if self.limits else ""
-        return [
-            f"{self.family.name}, {self.family.variant}",
-            f"{statistics.median(self.own):.2f} / {max(self.own):.2f}",
-            f"{statistics.median(self.peer):.1f} / {max(self.peer):.1f}",
-            f"{more}{middle:.0f} ({low:.0f} to {high:.0f})",
-            verdict if not self.wrong else f"{verdict}, {self.wrong} DISAGREE",
-        ]
+    def written(self) -> dict[str, Any]:
+        def digits(values: list[float]) -> list[float]:
+            return [float(f"{value:.4g}") for value in values]
 
-
-HEAD = ["family", "superarm, ms (median / worst)", "HiGHS, ms (median / worst)", "times faster (quartiles)", "agree"]
+        return {
+            "family": self.family.name,
+            "variant": self.family.variant,
+            "own": digits([statistics.median(self.own), max(self.own)]) if self.own else None,
+            "peer": digits([statistics.median(self.peer), max(self.peer)]) if self.peer else None,
+            "ratios": digits(self.ratios),
+            "limits": self.limits,
+            "wrong": self.wrong,
+        }
 
 
 def quartiles(values: list[float]) -> tuple[float, float, float]:
@@ -71,9 +69,9 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
 
 def timed(oracle: SuperArmOracle, one: Instance) -> tuple[Selection, float]:
     """The answer and its time in ms, from the indices on: good subgroups are part of the work."""
-    start = time.perf_counter()
+    start = time.process_time()
     selection = oracle(one.index, one.round, one.good())
-    return selection, 1e3 * (time.perf_counter() - start)
+    return selection, 1e3 * (time.process_time() - start)
 
 
 def agree(mine: Selection, theirs: Selection) -> bool:
@@ -109,80 +107,60 @@ def measure(family: Family, *, instances: int, seconds: float, least: int, limit
     return row
 
 
-def report(rows: list[Row], arguments: argparse.Namespace) -> str:
-    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    lines = [
-        "# Oracles, timed",
-        "",
-        "Written by `make bench`: rounds of the paper's size (`benchmarks/families.py`), from the indices to the super",
-        "arm, good subgroups included. Both solvers in one process with one thread, round by round in turn; the ratio",
-        "is of the two times of the same round. HiGHS is the `MILP` oracle, stopped after",
-        f"{arguments.limit:.0f} s (the ratio is then a lower bound) and run on as many rounds as its share of the time",
-        "allowed; superarm is `Decomposition`, or `BestWholeGroups` for F3. They agree to 1e-8 relative.",
-        "",
-        f"Python {platform.python_version()}, {packages}; {platform.system()} on {platform.machine()}.",
-        "",
-        "| " + " | ".join(HEAD) + " |",
-        "| " + " | ".join("---" for _ in HEAD) + " |",
-        *("| " + " | ".join(row.cells()) + " |" for row in rows),
-        "",
-        *verdicts(rows),
-        "",
-        "Picking whole groups (F3) is a filter and a sort; of the milliseconds that HiGHS takes there, nearly all are",
-        "the fixed price of one call, so the ratio says little about either.",
-        "",
-    ]
-    return "\n".join(lines)
+def run(*, small: bool, say: Callable[[str], None]) -> dict[str, Any]:
+    """The section for the results."""
+    rows = []
+    for family in FAMILIES[3:6:2] if small else FAMILIES:
+        say(f"{family.name}, {family.variant}")
+        found = (
+            measure(family, instances=2, seconds=0.2, least=1, limit=2.0, repeats=1)
+            if small
+            else measure(family, instances=30, seconds=8.0, least=3, limit=LIMIT)
+        )
+        rows.append(found.written())
+    return {"rows": rows, "limit": LIMIT}
 
 
-def verdicts(rows: list[Row]) -> list[str]:
+def listings(section: dict[str, Any]) -> list[Listing]:
+    head = ["family", "superarm, ms (median / worst)", "HiGHS, ms (median / worst)", "x faster (quartiles)", "agree"]
+    lines = []
+    for row in section["rows"]:
+        finished = len(row["ratios"]) - row["limits"]
+        verdict = f"{finished} of {len(row['ratios']) + row['wrong']}"
+        verdict += f", {row['limits']} unfinished" if row["limits"] else ""
+        verdict += f", {row['wrong']} DISAGREE" if row["wrong"] else ""
+        name = f"{row['family']}, {row['variant']}"
+        if not row["ratios"]:
+            lines.append([name, "", "", "", verdict])
+            continue
+        low, middle, high = quartiles(row["ratios"])
+        more = ">= " if row["limits"] else ""
+        lines.append(
+            [
+                name,
+                f"{row['own'][0]:.2f} / {row['own'][1]:.2f}",
+                f"{row['peer'][0]:.1f} / {row['peer'][1]:.1f}",
+                f"{more}{middle:.0f} ({low:.0f} to {high:.0f})",
+                verdict,
+            ]
+        )
+    return [Listing(title="From the indices to the super arm, one round of the paper's size", head=head, rows=lines)]
+
+
+def verdicts(section: dict[str, Any]) -> list[str]:
     """For each of the four families: the median ratio over all its rounds, and its worst round."""
     lines = []
-    for name in dict.fromkeys(row.family.name for row in rows):
-        mine = [row for row in rows if row.family.name == name]
-        ratio = statistics.median(ratio for row in mine for ratio in row.ratios)
-        worst = max(max(row.own) for row in mine)
-        kept = ratio >= WANTED_RATIO and worst < WANTED_WORST and not any(row.wrong for row in mine)
+    for name in dict.fromkeys(row["family"] for row in section["rows"]):
+        mine = [row for row in section["rows"] if row["family"] == name]
+        ratios = [ratio for row in mine for ratio in row["ratios"]]
+        wrong = sum(row["wrong"] for row in mine)
+        if wrong or not ratios:
+            lines.append(f"{name}: {wrong} rounds on which the two DISAGREE")
+            continue
+        ratio, worst = statistics.median(ratios), max(row["own"][1] for row in mine)
+        kept = ratio >= WANTED_RATIO and worst < WANTED_WORST
         lines.append(
-            f"- {name}: median ratio {ratio:.0f} (wanted: {WANTED_RATIO:.0f}), worst round {worst:.1f} ms "
+            f"{name}: {ratio:.0f} x faster than HiGHS (wanted: {WANTED_RATIO:.0f}), worst round {worst:.1f} ms "
             f"(wanted: below {WANTED_WORST:.0f}): {'kept' if kept else 'NOT KEPT'}"
         )
     return lines
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="about one minute instead of six")
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds that HiGHS may take for one round")
-    parser.add_argument("--only", default="", help="only the families whose row contains this")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="where the table is written")
-    arguments = parser.parse_args()
-    if arguments.quick:
-        arguments.limit = min(arguments.limit, 5.0)
-    console = Console()
-    families = [one for one in FAMILIES if arguments.only in f"{one.name}, {one.variant}"]
-    quick = arguments.quick
-    with threadpool_limits(limits=1):
-        rows = [
-            measure(
-                family,
-                instances=9 if quick else 30,
-                seconds=2.0 if quick else 12.0,
-                least=1 if quick else 3,
-                limit=arguments.limit,
-            )
-            for family in track(families, description="timing", console=console, transient=True)
-        ]
-    table = Table(*HEAD, title="One round at paper size")
-    for row in rows:
-        table.add_row(*row.cells())
-    console.print(table)
-    for line in verdicts(rows):
-        console.print(line)
-    arguments.out.write_text(report(rows, arguments), encoding="utf-8")
-    console.print(f"written to {arguments.out.name}")
-    return int(any(row.wrong for row in rows))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,130 @@
+"""The pictures of growth, drawn like those of a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+import vl_convert
+
+from benchmarks.growth import stream_name
+from superarm.report import theme
+
+PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+WIDTH, HEIGHT = 250, 190
+PIXELS = 1.5  # a CSS pixel
+TITLES = {
+    "n": "observations n",
+    "M": "candidates M",
+    "K": "appended outcomes K",
+    "dimension": "dimension of the contexts",
+    "groups": "groups",
+}
+_NUMBERS = "datum.value >= 1000 ? format(datum.value, ',.0f') : format(datum.value, '~g')"
+
+
+def pictures(section: dict[str, Any], folder: Path = PICTURES) -> list[Path]:
+    """Write growth.png and stream.png; returns their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found = []
+    for name, chart in (("growth", growth(section["rows"])), ("stream", stream(section["streams"]))):
+        path = folder / f"{name}.png"
+        svg = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
+        path.write_bytes(vl_convert.svg_to_png(svg, scale=PIXELS))
+        found.append(path)
+    return found
+
+
+def growth(rows: list[dict[str, Any]]) -> alt.ConcatChart:
+    """A log-log panel for each number that was varied, with the fitted exponents."""
+    panels = []
+    for varied in dict.fromkeys(row["varied"] for row in rows):
+        curves = [row for row in rows if row["varied"] == varied]
+        points = pl.DataFrame(
+            {
+                "curve": f"{row['name']}: exponent {row['exponent']:.2f}",
+                "value": value,
+                "median": 1e3 * seconds[0],
+                "low": 1e3 * seconds[1],
+                "high": 1e3 * seconds[2],
+            }
+            for row in curves
+            for value, seconds in zip(row["values"], row["seconds"], strict=True)
+        )
+        panels.append(_panel(points, TITLES[varied], "ms a round" if varied != "K" else "ms an append"))
+    return _whole(panels, columns=3)
+
+
+def stream(streams: list[dict[str, Any]]) -> alt.ConcatChart:
+    """Time of a round and memory against the observations so far."""
+    rows = [
+        {
+            "curve": stream_name(one),
+            "value": part["observations"],
+            "median": 1e3 * part["mean"],
+            "low": 1e3 * part["round"][1],
+            "high": 1e3 * part["round"][0],
+            "memory": part["resident"],
+        }
+        for one in streams
+        for part in one["parts"]
+    ]
+    points = pl.DataFrame(rows)
+    times = _panel(points.drop("memory"), TITLES["n"], "ms a round, mean", logarithmic=False)
+    memory = points.drop_nulls("memory").select(
+        "curve", "value", median=pl.col("memory"), low=pl.col("memory"), high=pl.col("memory")
+    )
+    return _whole([times, _panel(memory, TITLES["n"], "memory of the process, MB", logarithmic=False)], columns=2)
+
+
+def _panel(points: pl.DataFrame, x: str, y: str, *, logarithmic: bool = True) -> alt.LayerChart:
+    across, scale, axis = alt.X("value:Q").title(x), alt.Scale(zero=True), alt.Axis(tickCount=5, labelExpr=_NUMBERS)
+    if logarithmic:
+        ends = _at_least_a_decade(points)
+        across = across.scale(type="log", nice=False)
+        across = across.axis(values=_ticks(points["value"].to_list()), labelExpr=_NUMBERS)
+        scale = alt.Scale(type="log", nice=False, domain=ends)
+        axis = alt.Axis(values=_ticks(ends), labelExpr=_NUMBERS)
+    else:
+        across = across.axis(tickCount=4, labelExpr=_NUMBERS)
+    up = alt.Y("median:Q").title(y).scale(scale).axis(axis)
+    order = points["curve"].unique(maintain_order=True).to_list()
+    legend = alt.Legend(title=None, direction="vertical", symbolType="stroke", symbolSize=200)
+    colour = alt.Color("curve:N").scale(domain=order).legend(legend)
+    dashes = alt.StrokeDash("curve:N").scale(domain=order, range=[[1, 0], [6, 2], [2, 2], [8, 3, 2, 3]]).legend(legend)
+    base = alt.Chart().encode(x=across, color=colour)
+    layers = [
+        base.mark_rule(strokeWidth=1, opacity=0.6).encode(
+            y=alt.Y("low:Q").title(y).scale(scale).axis(axis), y2="high:Q"
+        ),
+        base.mark_line(strokeWidth=1.8).encode(y=up, strokeDash=dashes),
+        base.mark_circle(size=24, opacity=1).encode(y=up),
+    ]
+    return alt.LayerChart(layer=layers, data=points).properties(width=WIDTH, height=HEIGHT)
+
+
+def _at_least_a_decade(points: pl.DataFrame) -> list[float]:
+    """The ends of the bars, or further apart: what hardly changes must look like it."""
+    low, high = min(points["low"]), max(points["high"])
+    wider = max(1.0, math.sqrt(10.0 * low / high))
+    return [low / wider, high * wider]
+
+
+def _ticks(values: Sequence[float]) -> list[float]:
+    """Powers of ten, or 1, 2, 5 of them where there is hardly one."""
+    low, high = min(values), max(values)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1.0,) if high / low > 30 else (1.0, 2.0, 5.0)
+    return [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+
+
+def _whole(panels: list[alt.LayerChart], *, columns: int) -> alt.ConcatChart:
+    whole: alt.ConcatChart = alt.concat(*panels, columns=columns).resolve_scale(
+        color="independent", strokeDash="independent"
+    )
+    whole.config = alt.Config.from_dict(theme.config(theme.styles(["tcgp-ucb", "acc-ucb", "oclok-ucb", "cc-mab"])))
+    return whole
