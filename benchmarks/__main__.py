@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 
-from benchmarks import guard, report
+from benchmarks import guard, report, targets
 from benchmarks.measure import ONE_THREAD, machine
 
 
@@ -37,6 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
             return check(results, console, small=chosen.small)
         if not chosen.render:
             measure(results, names, console, small=chosen.small)
+        console.print(targets.listing(results).terminal())
     if chosen.small and chosen.out is None:
         console.print("tiny sizes mean nothing: not written")
         return 0

@@ -66,19 +66,18 @@ def stream(streams: list[dict[str, Any]]) -> alt.ConcatChart:
             "curve": stream_name(one),
             "value": part["observations"],
             "median": 1e3 * part["mean"],
-            "low": 1e3 * part["round"][1],
-            "high": 1e3 * part["round"][0],
             "memory": part["resident"],
         }
         for one in streams
         for part in one["parts"]
     ]
     points = pl.DataFrame(rows)
-    times = _panel(points.drop("memory"), TITLES["n"], "ms a round, mean", logarithmic=False)
-    memory = points.drop_nulls("memory").select(
-        "curve", "value", median=pl.col("memory"), low=pl.col("memory"), high=pl.col("memory")
-    )
-    return _whole([times, _panel(memory, TITLES["n"], "memory of the process, MB", logarithmic=False)], columns=2)
+    panels = []
+    for column, title in (("median", "ms a round, mean"), ("memory", "memory of the process, MB")):
+        value = pl.col(column)
+        drawn = points.drop_nulls(column).select("curve", "value", median=value, low=value, high=value)
+        panels.append(_panel(drawn, TITLES["n"], title, logarithmic=False))
+    return _whole(panels, columns=2)
 
 
 def _panel(points: pl.DataFrame, x: str, y: str, *, logarithmic: bool = True) -> alt.LayerChart:

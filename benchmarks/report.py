@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import charts, growth, guard, oracles, posteriors, rounds, studies
+from benchmarks import charts, growth, guard, oracles, posteriors, rounds, studies, targets
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE.parent / "docs" / "performance.md"
@@ -58,6 +58,7 @@ def _json(results: dict[str, Any]) -> str:
 
 def markdown(results: dict[str, Any]) -> str:
     lines = ["# Benchmarks", "", *textwrap.wrap(INTRODUCTION, WIDTH), ""]
+    lines += targets.listing(results).markdown()
     for name, subject in SUBJECTS.items():
         if name not in results:
             continue
