@@ -36,6 +36,7 @@ def test_the_fastest_peer_of_the_worst_cell_decides():
         posterior_row("scikit-learn", cell, to_first=[4.0, 3, 5]),
         posterior_row("BoTorch", cell, to_first=[9.0, 3, 5]),
         {"who": "GPyTorch exact", "cell": cell, "kind": "exact", "note": "not there"},
+        posterior_row("scikit-learn", cell.replace("M = 500", "M = 5000"), to_first=[7.0, 3, 5]),
     ]
     found = verdicts({"posteriors": {"rows": rows}})
     assert found["exact round, n >= 2000, the fastest exact peer takes x"] == ["4.00", "reached"]
