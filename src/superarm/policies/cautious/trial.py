@@ -21,8 +21,7 @@ def trial(best: Candidate, search: Search | WholeSearch, *, balance: float, teac
 
     ``teaches``, (M,), marks the arms whose outcome would still teach something: a trial must pick one. Groups are
     looked for at the risk that can be paid for, up to one half in most rounds. A dear trial, as of a region that
-    nothing is known of, so waits until no cheaper one teaches anything, and as every trial teaches, it does not wait for
-    ever.
+    nothing is known of, so waits until no cheaper one teaches anything; as every trial teaches, that is not for ever.
     """
     if balance <= search.eps or not teaches.any():  # nothing uncertified can be paid for, or is of use
         return None
