@@ -319,6 +319,18 @@ def test_groups_without_a_promise_are_free():
     assert len(sa.CautiousTCGPUCB(PRIOR).select(nobody).arms) == 3
 
 
+@pytest.mark.parametrize(
+    ("arms", "feasible"),
+    [(6, sa.AtMost(0)), (6, sa.AtMost(per_group=0)), (6, sa.WholeGroups(0)), (0, sa.AtMost(3)), (0, sa.WholeGroups(2))],
+)
+def test_where_nothing_may_be_picked_nothing_is_broken(arms, feasible):
+    round = sa.Round(t=1, contexts=np.zeros((arms, 1)), constraint=sa.Sum() >= 2.0, feasible=feasible)
+    selection = sa.CautiousTCGPUCB(PRIOR).select(round)
+    assert len(selection.arms) == 0
+    assert selection.kind is sa.Kind.CERTIFIED
+    assert selection.predicted_broken == 0.0
+
+
 def test_exactly_is_filled_even_where_too_little_is_certified():
     round = sa.Round(
         t=1,

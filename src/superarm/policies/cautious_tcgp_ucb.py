@@ -24,9 +24,10 @@ from superarm.feasible import WholeGroups
 from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Kind, Selection, Status, SuperArmOracle
+from superarm.policies.cautious.candidates import Candidate
 from superarm.policies.cautious.explore import explore
 from superarm.policies.cautious.ledger import Ledger
-from superarm.policies.cautious.search import Candidate, Search
+from superarm.policies.cautious.search import Search
 from superarm.policies.cautious.trial import on_credit, trial
 from superarm.policies.cautious.whole import WholeSearch
 from superarm.policies.learner import Learner
@@ -130,9 +131,9 @@ class CautiousTCGPUCB:
             arms = explore(known, search.judge, search.index, search.order)
             if len(arms) > len(known.arms):
                 return Kind.EXPLORING, search.candidate(arms)
-            if best is None:
-                return Kind.ON_CREDIT, on_credit(search) or known
-            return Kind.CERTIFIED, best
+            chosen = (on_credit(search) or known) if best is None else best
+            # Whoever touches nobody breaks no promise.
+            return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen
         noise = search.judge.posterior.noise_std[1]
         teaches = np.square(search.belief.std[:, 1]) >= self.must_teach * noise**2
         tried = trial(best, search, balance=self.ledger.balance, teaches=teaches)

@@ -12,12 +12,11 @@ from superarm.errors import InvalidArgument
 from superarm.posteriors.catalogue import Catalogue
 from superarm.posteriors.engine import Engine, Observations
 from superarm.posteriors.factor import Factor
-from superarm.posteriors.fitting import learned
 from superarm.posteriors.kernel import Kernel
-from superarm.posteriors.learning import LEARNING, Learning
 from superarm.posteriors.outputs import Mean, Outputs
-from superarm.posteriors.posterior import Array, Belief, checked_contexts
-from superarm.posteriors.two_outputs import Seed, TwoOutputs
+from superarm.posteriors.posterior import Array, checked_contexts
+from superarm.posteriors.stateful import StatefulPosterior
+from superarm.posteriors.two_outputs import TwoOutputs
 from superarm.storage import storable
 
 
@@ -130,7 +129,7 @@ class ExactEngine:
 
 @storable
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class ExactPosterior:
+class ExactPosterior(StatefulPosterior):
     """Gaussian-process posterior of both outputs, exact up to rounding; immutable.
 
     New contexts extend a Cholesky factor, in O(n^2 K) for K of them after n; repeated contexts collapse
@@ -164,8 +163,6 @@ class ExactPosterior:
            [0.99, 0.  ]])
     """
 
-    state: TwoOutputs
-
     def __init__(
         self,
         kernel: Kernel | tuple[Kernel, Kernel] | Outputs,
@@ -187,63 +184,6 @@ class ExactPosterior:
 
             state = state.expecting(contexts, expecting)
         object.__setattr__(self, "state", state)
-
-    def predict(self, contexts: npt.ArrayLike) -> Belief:
-        """Belief about both expected outcomes at contexts ``(M, D)``."""
-        return self.state.predict(contexts)
-
-    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> ExactPosterior:
-        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
-        posterior = object.__new__(ExactPosterior)
-        object.__setattr__(posterior, "state", self.state.condition(contexts, outcomes))
-        return posterior
-
-    def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> ExactPosterior:
-        """The same data with hyperparameters learnt from them: see :class:`Learning`.
-
-        This very posterior, where there is too little to learn from or nothing better is found.
-        """
-        state = learned(self.state, learning, seed)
-        if state is self.state:
-            return self
-        posterior = object.__new__(ExactPosterior)
-        object.__setattr__(posterior, "state", state)
-        return posterior
-
-    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
-        """Posterior covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``.
-
-        ``(2, M, N)``; without others it is that of the contexts among themselves, ``(2, M, M)``.
-        """
-        return self.state.covariance(contexts, others)
-
-    def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
-        """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
-        return self.state.sample(contexts, n, seed)
-
-    def log_marginal_likelihood(self) -> float:
-        """Log density of every outcome seen, repeats included, under prior and noise."""
-        return self.state.log_marginal_likelihood()
-
-    @property
-    def noise_std(self) -> tuple[float, float]:
-        """Standard deviation of the noise of each output."""
-        return self.state.noise_std
-
-    @property
-    def observations(self) -> int:
-        """Number of rows of outcomes seen, without those in which no outcome came."""
-        return self.state.history.observations
-
-    @property
-    def distinct(self) -> int:
-        """Number of distinct contexts observed."""
-        return self.state.history.distinct
-
-    @property
-    def jitter(self) -> float:
-        """Largest variance that rounding ever forced onto a covariance; 0.0 normally."""
-        return max(engine.jitter for engine in self.state.engines)
 
     def __repr__(self) -> str:
         return f"ExactPosterior({self.state.description()}, jitter={self.jitter:g}{self._kept()})"

@@ -6,21 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-import numpy.typing as npt
-
 from superarm.posteriors.adaptive import AdaptiveEngine
-from superarm.posteriors.fitting import learned
 from superarm.posteriors.kernel import Kernel
-from superarm.posteriors.learning import LEARNING, Learning
 from superarm.posteriors.outputs import Mean, Outputs
-from superarm.posteriors.posterior import Array, Belief
-from superarm.posteriors.two_outputs import Seed, TwoOutputs
+from superarm.posteriors.stateful import StatefulPosterior
+from superarm.posteriors.two_outputs import TwoOutputs
 from superarm.storage import storable
 
 
 @storable
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class GaussianProcess:
+class GaussianProcess(StatefulPosterior):
     """Gaussian-process posterior of both outputs, in the form that suits its data; immutable.
 
     It is exact: with a growing Cholesky factor of the distinct contexts, or, for :class:`Matern12`, :class:`Matern32`
@@ -55,8 +51,6 @@ class GaussianProcess:
     'state space'
     """
 
-    state: TwoOutputs
-
     def __init__(
         self,
         kernel: Kernel | tuple[Kernel, Kernel] | Outputs,
@@ -65,63 +59,6 @@ class GaussianProcess:
         mean: Mean = 0.0,
     ) -> None:
         object.__setattr__(self, "state", TwoOutputs.prior(kernel, noise_std, mean, AdaptiveEngine.empty))
-
-    def predict(self, contexts: npt.ArrayLike) -> Belief:
-        """Belief about both expected outcomes at contexts ``(M, D)``."""
-        return self.state.predict(contexts)
-
-    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> GaussianProcess:
-        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
-        posterior = object.__new__(GaussianProcess)
-        object.__setattr__(posterior, "state", self.state.condition(contexts, outcomes))
-        return posterior
-
-    def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> GaussianProcess:
-        """The same data with hyperparameters learnt from them: see :class:`Learning`.
-
-        This very posterior, where there is too little to learn from or nothing better is found.
-        """
-        state = learned(self.state, learning, seed)
-        if state is self.state:
-            return self
-        posterior = object.__new__(GaussianProcess)
-        object.__setattr__(posterior, "state", state)
-        return posterior
-
-    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
-        """Posterior covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``.
-
-        ``(2, M, N)``; without others it is that of the contexts among themselves, ``(2, M, M)``.
-        """
-        return self.state.covariance(contexts, others)
-
-    def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
-        """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
-        return self.state.sample(contexts, n, seed)
-
-    def log_marginal_likelihood(self) -> float:
-        """Log density of every outcome seen, repeats included, under prior and noise."""
-        return self.state.log_marginal_likelihood()
-
-    @property
-    def noise_std(self) -> tuple[float, float]:
-        """Standard deviation of the noise of each output."""
-        return self.state.noise_std
-
-    @property
-    def observations(self) -> int:
-        """Number of rows of outcomes seen, without those in which no outcome came."""
-        return self.state.history.observations
-
-    @property
-    def distinct(self) -> int:
-        """Number of distinct contexts observed."""
-        return self.state.history.distinct
-
-    @property
-    def jitter(self) -> float:
-        """Largest variance that rounding ever forced onto a covariance; 0.0 normally."""
-        return max(engine.jitter for engine in self.state.engines)
 
     @property
     def form(self) -> str:

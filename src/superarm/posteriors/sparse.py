@@ -14,14 +14,13 @@ from superarm.errors import InvalidArgument
 from superarm.posteriors.basis import Basis
 from superarm.posteriors.certificate import Marginals
 from superarm.posteriors.engine import Observations
-from superarm.posteriors.fitting import learned
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.inducing import GreedyVariance, InducingRule, PairedRule
 from superarm.posteriors.kernel import Kernel
-from superarm.posteriors.learning import LEARNING, Learning
 from superarm.posteriors.outputs import Mean, Outputs, PointKernel
-from superarm.posteriors.posterior import Array, Belief, as_floats, checked_contexts
-from superarm.posteriors.two_outputs import Seed, TwoOutputs
+from superarm.posteriors.posterior import Array, as_floats, checked_contexts
+from superarm.posteriors.stateful import StatefulPosterior
+from superarm.posteriors.two_outputs import TwoOutputs
 from superarm.storage import storable
 
 # Points at once: the workspace is this many columns of features.
@@ -180,7 +179,7 @@ def _residual(prior: Array, phi: Array) -> Array:
 
 @storable
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class SparsePosterior:
+class SparsePosterior(StatefulPosterior):
     """Sparse Gaussian-process posterior of both outputs (Titsias 2009, the collapsed form); immutable.
 
     Conditioning on K outcomes costs O(r^2 K) while the r inducing points stay, however many outcomes
@@ -200,8 +199,6 @@ class SparsePosterior:
         (a posterior with a function cannot be saved).
     """
 
-    state: TwoOutputs
-
     def __init__(
         self,
         kernel: Kernel | tuple[Kernel, Kernel] | Outputs,
@@ -220,43 +217,6 @@ class SparsePosterior:
 
         object.__setattr__(self, "state", TwoOutputs.prior(kernel, noise_std, mean, engine))
 
-    def predict(self, contexts: npt.ArrayLike) -> Belief:
-        """Belief about both expected outcomes at contexts ``(M, D)``."""
-        return self.state.predict(contexts)
-
-    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> SparsePosterior:
-        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
-        posterior = object.__new__(SparsePosterior)
-        object.__setattr__(posterior, "state", self.state.condition(contexts, outcomes))
-        return posterior
-
-    def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> SparsePosterior:
-        """The same data with hyperparameters learnt from them: see :class:`Learning`.
-
-        This very posterior, where there is too little to learn from or nothing better is found.
-        """
-        state = learned(self.state, learning, seed)
-        if state is self.state:
-            return self
-        posterior = object.__new__(SparsePosterior)
-        object.__setattr__(posterior, "state", state)
-        return posterior
-
-    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
-        """Posterior covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``.
-
-        ``(2, M, N)``; without others it is that of the contexts among themselves, ``(2, M, M)``.
-        """
-        return self.state.covariance(contexts, others)
-
-    def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
-        """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
-        return self.state.sample(contexts, n, seed)
-
-    def log_marginal_likelihood(self) -> float:
-        """Titsias' collapsed lower bound of the log density of every outcome seen, repeats included."""
-        return self.state.log_marginal_likelihood()
-
     def error_bounds(self, contexts: npt.ArrayLike) -> tuple[Array, Array]:
         """Upper bounds of the errors of mean and std at contexts ``(M, D)`` against the exact ones, each ``(M, 2)``.
 
@@ -265,26 +225,6 @@ class SparsePosterior:
         """
         x = checked_contexts(contexts, self.state.history.dimension)
         return self.state.gathered(lambda engine, points: cast(SparseEngine, engine).errors(points), x)
-
-    @property
-    def noise_std(self) -> tuple[float, float]:
-        """Standard deviation of the noise of each output."""
-        return self.state.noise_std
-
-    @property
-    def observations(self) -> int:
-        """Number of rows of outcomes seen, without those in which no outcome came."""
-        return self.state.history.observations
-
-    @property
-    def distinct(self) -> int:
-        """Number of distinct contexts observed."""
-        return self.state.history.distinct
-
-    @property
-    def jitter(self) -> float:
-        """Always 0.0: dependent inducing points are left out of the basis instead."""
-        return 0.0
 
     @property
     def inducing_points(self) -> Array:

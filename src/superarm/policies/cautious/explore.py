@@ -15,7 +15,7 @@ from superarm.certificates.certificate import Sets
 from superarm.certificates.judge import Judge, certificate_of
 from superarm.feasible import Exactly, WholeGroups
 from superarm.groups import Array, IntArray
-from superarm.policies.cautious.search import Candidate
+from superarm.policies.cautious.candidates import Candidate
 from superarm.rewards.normal_forms import Mask
 
 MOST_ARMS = 10  # added in a round, but for those that Exactly demands

@@ -12,52 +12,33 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from superarm.certificates.judge import Judge, Judged
 from superarm.feasible import Exactly
 from superarm.groups import Array, IntArray
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection, Status, SuperArmOracle
-from superarm.posteriors.posterior import Belief
+from superarm.oracles.oracle import Status
+from superarm.policies.cautious.candidates import CLOSED, Candidate, Candidates
 from superarm.rewards.normal_forms import Mask
-from superarm.rewards.reward import reward_of
-from superarm.round import Round
 
 FIRST = (1.0, 0.7, 0.4)  # factors to begin with
 PASSES = 4  # most solves that improve the factors
 WIDEN = 1.15  # by which a factor grows that proved too small
-CLOSED = 1e100  # added to the threshold of a group that may not be touched
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Candidate:
-    """A super arm with its verdicts and its u at the reward index."""
-
-    arms: IntArray
-    judged: Judged
-    value: float
-    selection: Selection | None = None  # of the oracle that found it
-    underfilled: bool = False
-
-
-class Search:
+@dataclass(kw_only=True, eq=False)
+class Search(Candidates):
     """Certified super arms of one round."""
 
-    def __init__(
-        self, *, round: Round, index: Array, belief: Belief, judge: Judge, oracle: SuperArmOracle, order: IntArray,
-        eps: float,
-    ) -> None:  # fmt: skip
-        self.round, self.index, self.belief, self.judge = round, index, belief, judge
-        self.oracle, self.order, self.eps = oracle, order, eps
-        self.z = float(ndtri(1.0 - eps))
-        self.sign = optimism(round)
-        groups = len(round.labels)
+    def __post_init__(self) -> None:
+        self.z = float(ndtri(1.0 - self.eps))
+        self.sign = optimism(self.round)
+        groups = len(self.round.labels)
         self.factor = np.ones(groups)
         self.shift = np.zeros(groups)
         self.closed = np.zeros(groups, dtype=np.bool_)
         # A reward that is not monotone is judged at the mean, with a shift: no index of the arms bounds it.
         self.movable = np.ones(groups, dtype=np.bool_)
-        for promise in round.promises:
+        for promise in self.round.promises:
             if promise.reward.monotone == "none":
                 self.movable[promise.groups] = False
 
@@ -143,11 +124,6 @@ class Search:
         shift[group] = 0.0
         good = self._good(satisfying, shift)
         return None if good.is_empty() else self._answer(self.index, good)
-
-    def candidate(self, arms: IntArray, *, selection: Selection | None = None, underfilled: bool = False) -> Candidate:
-        """A super arm with its verdicts."""
-        value = reward_of(self.round.reward, self.index[arms], arms)
-        return Candidate(arms=arms, judged=self.judge(arms), value=value, selection=selection, underfilled=underfilled)
 
     @property
     def _codes(self) -> IntArray:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.policies.cautious.search import Candidate, Search
+from superarm.policies.cautious.candidates import Candidate
+from superarm.policies.cautious.search import Search
 from superarm.policies.cautious.whole import WholeSearch
 from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import reward_of

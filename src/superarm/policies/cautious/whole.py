@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from superarm.certificates.judge import Judge
-from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import SuperArmOracle
-from superarm.policies.cautious.search import CLOSED, Candidate
-from superarm.posteriors.posterior import Belief
+from superarm.policies.cautious.candidates import CLOSED, Candidate, Candidates
 from superarm.rewards.normal_forms import Mask
-from superarm.rewards.reward import reward_of
-from superarm.round import Round
 
 
-class WholeSearch:
+@dataclass(kw_only=True, eq=False)
+class WholeSearch(Candidates):
     """Certified super arms of one round of whole groups."""
 
-    def __init__(
-        self, *, round: Round, index: Array, belief: Belief, judge: Judge, oracle: SuperArmOracle, order: IntArray,
-        eps: float,
-    ) -> None:  # fmt: skip
-        self.round, self.index, self.belief, self.judge = round, index, belief, judge
-        self.oracle, self.order, self.eps = oracle, order, eps
-        self.whole = judge(np.arange(len(round)))  # every group, whole
+    def __post_init__(self) -> None:
+        self.whole = self.judge(np.arange(len(self.round)))  # every group, whole
 
     def best(self) -> Candidate | None:
         """The best certified super arm; None where nothing at all is certified."""
@@ -44,11 +34,6 @@ class WholeSearch:
         allowed[group] = True
         return self._solve(allowed)
 
-    def candidate(self, arms: IntArray) -> Candidate:
-        """A super arm with its verdicts."""
-        value = reward_of(self.round.reward, self.index[arms], arms)
-        return Candidate(arms=arms, judged=self.judge(arms), value=value)
-
     def _solve(self, allowed: Mask) -> Candidate:
         # Thresholds so far off that they decide by themselves who may be touched.
         promises = tuple(
@@ -60,4 +45,4 @@ class WholeSearch:
         )
         good = GoodSubgroups(self.round, self.belief.mean[:, 1], self.order, promises)
         selection = self.oracle(self.index, self.round, good)
-        return replace(self.candidate(selection.arms), selection=selection)
+        return self.candidate(selection.arms, selection=selection)

@@ -1,0 +1,76 @@
+"""What the posteriors of this library share: one state of two outputs, and what can be asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy.typing as npt
+
+from superarm.posteriors.fitting import learned
+from superarm.posteriors.learning import LEARNING, Learning
+from superarm.posteriors.posterior import Array, Belief
+from superarm.posteriors.two_outputs import Seed, TwoOutputs
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class StatefulPosterior:
+    """A posterior that is its state; its members differ in the engines that they put there."""
+
+    state: TwoOutputs
+
+    def _with(self, state: TwoOutputs) -> Self:
+        posterior = object.__new__(type(self))
+        object.__setattr__(posterior, "state", state)
+        return posterior
+
+    def predict(self, contexts: npt.ArrayLike) -> Belief:
+        """Belief about both expected outcomes at contexts ``(M, D)``."""
+        return self.state.predict(contexts)
+
+    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> Self:
+        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
+        return self._with(self.state.condition(contexts, outcomes))
+
+    def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> Self:
+        """The same data with hyperparameters learnt from them: see :class:`Learning`.
+
+        This very posterior, where there is too little to learn from or nothing better is found.
+        """
+        state = learned(self.state, learning, seed)
+        return self if state is self.state else self._with(state)
+
+    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
+        """Posterior covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``.
+
+        ``(2, M, N)``; without others it is that of the contexts among themselves, ``(2, M, M)``.
+        """
+        return self.state.covariance(contexts, others)
+
+    def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
+        """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
+        return self.state.sample(contexts, n, seed)
+
+    def log_marginal_likelihood(self) -> float:
+        """Log density of every outcome seen, repeats included, under prior and noise; a lower bound if sparse."""
+        return self.state.log_marginal_likelihood()
+
+    @property
+    def noise_std(self) -> tuple[float, float]:
+        """Standard deviation of the noise of each output."""
+        return self.state.noise_std
+
+    @property
+    def observations(self) -> int:
+        """Number of rows of outcomes seen, without those in which no outcome came."""
+        return self.state.history.observations
+
+    @property
+    def distinct(self) -> int:
+        """Number of distinct contexts observed."""
+        return self.state.history.distinct
+
+    @property
+    def jitter(self) -> float:
+        """Largest variance that rounding ever forced onto a covariance; 0.0 normally."""
+        return max(engine.jitter for engine in self.state.engines)
