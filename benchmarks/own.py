@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -54,16 +53,12 @@ def exact(problem: Problem, catalogue: Array) -> Posterior:
 
 def default(problem: Problem, catalogue: Array) -> Posterior:
     """What a user gets who does not choose."""
-    if hasattr(sa, "GaussianProcess"):
-        prior: Posterior = sa.GaussianProcess(kernel_of(problem), problem.noise_std)
-        return prior
-    return sa.SparsePosterior(kernel_of(problem), problem.noise_std, inducing=sa.GreedyVariance(1e-12))
+    return sa.GaussianProcess(kernel_of(problem), problem.noise_std)
 
 
 def with_catalogue(problem: Problem, catalogue: Array) -> Posterior:
     """The exact posterior, told beforehand which contexts will be asked for."""
-    arguments: dict[str, Any] = {"catalogue": catalogue}
-    return sa.ExactPosterior(kernel_of(problem), problem.noise_std, **arguments)
+    return sa.ExactPosterior(kernel_of(problem), problem.noise_std, catalogue=catalogue)
 
 
 def same_inducing(problem: Problem, catalogue: Array) -> Posterior:
@@ -76,6 +71,5 @@ OWN: dict[str, Callable[[Problem, Array], Posterior]] = {
     "superarm exact": exact,
     "superarm default": default,
     "superarm sparse": same_inducing,
+    "superarm catalogue": with_catalogue,
 }
-if "catalogue" in inspect.signature(sa.ExactPosterior).parameters:
-    OWN["superarm catalogue"] = with_catalogue
