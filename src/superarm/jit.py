@@ -12,7 +12,7 @@ from typing import Any
 
 logger = logging.getLogger("superarm")
 
-NOTICE_AFTER = 1.5  # seconds
+NOTICE_AFTER = 4.0  # seconds: what is kept on disk is loaded sooner, even on a busy machine
 
 
 def compiled(function: Callable[..., Any]) -> Any:

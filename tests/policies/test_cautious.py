@@ -161,7 +161,7 @@ def test_exploring_takes_what_is_least_known_and_puts_least_at_risk():
     belief = PRIOR.predict(round.contexts)
     judge = Judge(round, PRIOR, belief)
     empty = search_of(policy, round).candidate(np.empty(0, dtype=np.intp))
-    arms = explore(empty, judge, belief.std[:, 0], np.arange(60))
+    arms = explore(empty, judge, belief.std[:, 0], np.arange(60), np.ones(6, dtype=np.bool_))
     assert 1 < len(arms) <= 10
     assert 3 in round.grouping.codes[arms]
     assert np.bincount(round.grouping.codes[arms]).max() <= 4

@@ -6,7 +6,6 @@ selection does not depend on a seed.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -58,11 +57,13 @@ class Draws:
         return Surrogate(factor=factor, shift=shift)
 
     def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
-        """Dixit-Stiglitz as the sum that it is while items have one arm; otherwise of the 64 most uncertain arms."""
+        """Dixit-Stiglitz as the sum that it is while items have one arm; otherwise of the 64 least known arms."""
         if isinstance(promise.reward, DixitStiglitz):
             return Linear().regret_with(promise, threshold, sets, chosen)
-        regret = np.full(len(sets.arms) - chosen, math.inf)
-        likely = np.argsort(-np.diagonal(sets.covariance)[chosen:], kind="stable")[:CANDIDATES]
+        regret = np.empty(len(sets.arms) - chosen)
+        # Ranked by content, so that the order in which arms are listed does not matter.
+        ranked = np.lexsort((sets.mean[chosen:], -np.diagonal(sets.covariance)[chosen:]))
+        likely, others = ranked[:CANDIDATES], ranked[CANDIDATES:]
         for candidate in likely:
             at = np.append(np.arange(chosen), chosen + candidate)
             at = at[np.argsort(sets.arms[at])]
@@ -73,6 +74,7 @@ class Draws:
                 covariance=sets.covariance[np.ix_(at, at)],
             )
             regret[candidate] = self.judge(promise, np.array([threshold]), one).regret[0]
+        regret[others] = regret[likely].max(initial=0.0)  # no better than the worst of those
         return regret
 
 

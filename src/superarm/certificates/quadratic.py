@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from superarm.certificates.certificate import Sets, Surrogate, Verdicts
+from superarm.certificates.linear import gaussian
 from superarm.groups import Array, IntArray
 from superarm.rewards.group_reward import tolerance
 from superarm.round import Promise
@@ -99,7 +100,13 @@ def _values(forms: _Forms) -> Array:
 def _verdicts(promise: Promise, thresholds: Array, values: Array) -> Verdicts:
     short = promise.sense.sign * (thresholds - values)
     broken = np.count_nonzero(short > tolerance(thresholds), axis=0)
-    return Verdicts(broken=(broken + 0.5) / (len(values) + 1.0), regret=np.maximum(short, 0.0, out=short).mean(axis=0))
+    # Where no draw breaks the promise the tail of two moments tells the likely from the impossible.
+    tail = gaussian(promise, thresholds, values.mean(axis=0), values.std(axis=0)).broken
+    least = 0.5 / (len(values) + 1.0)
+    return Verdicts(
+        broken=np.where(broken > 0, (broken + 0.5) / (len(values) + 1.0), np.minimum(tail, least)),
+        regret=np.maximum(short, 0.0, out=short).mean(axis=0),
+    )
 
 
 @lru_cache(maxsize=64)

@@ -31,9 +31,13 @@ class Status(enum.Enum):
         "A deadline or limit ended the search before the super arm was proved best; the upper bound holds all the "
         "same. Allow more time or labels, or accept the certified alpha."
     )
+    UNPROVED = (
+        "Every promise is certified as the selection's kind says; a better certified super arm may exist, because "
+        "the search sees certificates through one index per arm."
+    )
     NO_GOOD_SUBGROUP = (
-        "No part of any group keeps its promise at the index, so promises were left aside, as the paper says. "
-        "Check the thresholds if this goes on."
+        "No part of any group keeps its promise at the index. TCGP-UCB then leaves promises aside, as the paper says; "
+        "what a cautious policy did, its kind says. Check the thresholds if this goes on."
     )
     UNDERFILLED = (
         "Good subgroups exist, but no feasible super arm has the required size, or none was found before a limit; this "

@@ -128,24 +128,28 @@ class CautiousTCGPUCB:
         best = search.best()
         if best is None or best.underfilled:
             known = best or search.candidate(np.empty(0, dtype=np.intp))
-            arms = explore(known, search.judge, search.index, search.order)
+            arms = explore(known, search.judge, search.index, search.order, search.hopeful())
             if len(arms) > len(known.arms):
-                return Kind.EXPLORING, search.candidate(arms)
+                return Kind.EXPLORING, replace(search.candidate(arms), underfilled=best is not None)
             chosen = (on_credit(search) or known) if best is None else best
             # Whoever touches nobody breaks no promise.
             return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen
         noise = search.judge.posterior.noise_std[1]
         teaches = np.square(search.belief.std[:, 1]) >= self.must_teach * noise**2
         tried = trial(best, search, balance=self.ledger.balance, teaches=teaches)
-        return (Kind.CERTIFIED, best) if tried is None else (Kind.TRIAL, tried)
+        chosen = tried or best
+        return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen
 
     def _selection(self, kind: Kind, chosen: Candidate, search: Search | WholeSearch, seconds: float) -> Selection:
         found = chosen.selection
-        if found is None or kind in (Kind.EXPLORING, Kind.ON_CREDIT):
-            status = Status.UNDERFILLED if chosen.underfilled else Status.NO_GOOD_SUBGROUP
-            bound, solver = math.inf, kind.name.lower().replace("_", " ")
-        else:
-            status, bound, solver = found.status, found.upper_bound, found.solver
+        status, bound, solver = Status.NO_GOOD_SUBGROUP, math.inf, kind.name.lower().replace("_", " ")
+        if chosen.underfilled:
+            status = Status.UNDERFILLED
+        elif kind in (Kind.CERTIFIED, Kind.TRIAL) and len(chosen.arms):
+            # A search through one index per arm proves nothing about other certified sets; whole groups need none.
+            status = Status.UNPROVED
+            if found is not None and (isinstance(search, WholeSearch) or not search.round.promises):
+                status, bound, solver = found.status, found.upper_bound, found.solver
         selection = Selection.of(
             chosen.arms,
             round=search.round,

@@ -6,11 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from superarm.posteriors.engine import Observations
 from superarm.posteriors.exact import ExactEngine
-from superarm.posteriors.factor import Factor
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.low_rank import EXACTNESS, LowRankEngine
 from superarm.posteriors.posterior import Array
@@ -35,7 +32,7 @@ class AdaptiveEngine:
     @staticmethod
     def empty(kernel: Kernel, columns: int) -> AdaptiveEngine:
         """No data yet, for q columns of values."""
-        return AdaptiveEngine(inner=_exact(kernel, columns), look=FEWEST, columns=columns)
+        return AdaptiveEngine(inner=ExactEngine.empty(kernel, columns), look=FEWEST, columns=columns)
 
     @property
     def jitter(self) -> float:
@@ -79,7 +76,7 @@ class AdaptiveEngine:
         kernel, n = inner.sparse.kernel, inner.distinct
         if (inner.error_bound > EXACTNESS and n <= MOST) or inner.rank > n // 2:
             data = everything().present()
-            exact = _exact(kernel, data.means.shape[1]).condition(data, everything)
+            exact = ExactEngine.empty(kernel, data.means.shape[1]).condition(data, everything)
             return replace(self, inner=exact, look=2 * n)
         if n < self.look:
             return replace(self, inner=inner)
@@ -105,10 +102,6 @@ class AdaptiveEngine:
     def fresh(self, kernel: Kernel) -> AdaptiveEngine:
         """No data yet, with another kernel."""
         return AdaptiveEngine.empty(kernel, self.columns)
-
-
-def _exact(kernel: Kernel, columns: int) -> ExactEngine:
-    return ExactEngine(kernel=kernel, factor=Factor.empty(columns), within=np.zeros(columns), distinct=0)
 
 
 def _rounded_up(bound: float) -> str:

@@ -67,7 +67,10 @@ class GaussianProcess(StatefulPosterior):
 
     @property
     def error_bound(self) -> float:
-        """Largest error of mean and std against the exact ones, in prior standard deviations; 0.0 where exact."""
+        """Largest error of mean and std against the exact ones, in prior standard deviations; 0.0 where exact.
+
+        For contexts among and around the data; any other is held to 1e-6 by a bound of its own.
+        """
         return max(engine.error_bound for engine in self._engines)
 
     @property

@@ -12,7 +12,6 @@ from superarm.posteriors.basis import Basis, greedy
 from superarm.posteriors.certificate import Marginals, largest_error
 from superarm.posteriors.engine import Observations
 from superarm.posteriors.exact import ExactEngine
-from superarm.posteriors.factor import Factor
 from superarm.posteriors.inducing import GreedyVariance
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.outputs import PointKernel, both_points
@@ -67,7 +66,11 @@ class LowRankEngine:
 
     @property
     def error_bound(self) -> float:
-        """Bound of the errors of mean and standard deviation, as a share of the prior standard deviation."""
+        """Bound of the errors of mean and standard deviation, as a share of the prior standard deviation.
+
+        It holds where the basis is complete, as it is at the data and around them. Elsewhere :meth:`predict` holds each
+        point to EXACTNESS by its own bound, as far as a larger basis brings that down.
+        """
         return largest_error(self.sparse.unrepresented, self.sparse.unexplained_values(), COMPLETE)
 
     def condition(self, batch: Observations, everything: Callable[[], Observations]) -> LowRankEngine:
@@ -125,9 +128,7 @@ class LowRankEngine:
         room = max(0, self.distinct // 2 - self.rank)
         chosen = greedy(kernel, self.sparse.basis, points, COMPLETE, room + 1)
         if len(chosen) > room:
-            columns = len(self.sparse.constant)
-            exact = ExactEngine(kernel=kernel, factor=Factor.empty(columns), within=np.zeros(columns), distinct=0)
-            return exact.condition(data, lambda: data)
+            return ExactEngine.empty(kernel, len(self.sparse.constant)).condition(data, lambda: data)
         return _built(kernel, np.concatenate([self.sparse.kept, points[chosen]]), data).sparse
 
     def log_marginal_likelihood(self) -> float:

@@ -4,7 +4,8 @@ Where nothing is certified, outcomes are needed, but every touched group is a pr
 one, each among those that would teach most (given the arms already added, whose outcomes are not yet known), and among
 these the one that adds least to the expected group regret. For promises "<=" this spreads single arms over the most
 generous groups, for ">=" it stacks arms in the least demanding one. When no arm's f_2 is more uncertain than the noise
-of one outcome, exploring ends: at most 2 gamma / log 2 arms are ever added so, gamma being the information gain of f_2.
+of one outcome, exploring ends: at most 2 gamma / log 2 arms, or whole groups, are ever added so, gamma being the
+information gain of f_2.
 """
 
 from __future__ import annotations
@@ -18,18 +19,22 @@ from superarm.groups import Array, IntArray
 from superarm.policies.cautious.candidates import Candidate
 from superarm.rewards.normal_forms import Mask
 
-MOST_ARMS = 10  # added in a round, but for those that Exactly demands
+MOST_ARMS = 10  # added in a round, but for those that Exactly demands, and two groups where they are picked whole
 NEARLY = 0.9  # share of the largest variance that counts as as informative
 NEARLY_WHOLE = 0.5  # the same of whole groups
 AT_ONCE = 1500  # distinct contexts whose covariances are computed together
 
 
-def explore(start: Candidate, judge: Judge, index: Array, order: IntArray) -> IntArray:
-    """The arms of ``start`` and those that exploring adds."""
+def explore(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful: Mask) -> IntArray:
+    """The arms of ``start`` and those that exploring adds.
+
+    ``hopeful``, (G,), marks the groups that may keep their promise; others are left alone, unless ``Exactly`` needs
+    them.
+    """
     feasible = judge.round.feasible
     if isinstance(feasible, WholeGroups):
-        return _whole_groups(judge, feasible.n, order)
-    return _arms(start, judge, index, order)
+        return _whole_groups(judge, feasible.n, order, hopeful)
+    return _arms(start, judge, index, order, hopeful)
 
 
 class Uncertainty:
@@ -115,7 +120,7 @@ class Exposure:
         self.with_arm[arms[len(chosen) :]] = certificate.regret_with(promise, threshold, joint, len(chosen))
 
 
-def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray) -> IntArray:
+def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful: Mask) -> IntArray:
     round = judge.round
     assert not isinstance(round.feasible, WholeGroups)
     codes, caps = round.grouping.codes, round.feasible.caps(round.grouping)
@@ -132,12 +137,14 @@ def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray) -> IntA
     while np.count_nonzero(picked) < most:
         room = np.bincount(codes[picked], minlength=len(caps)) < caps
         free = ~picked & room[codes]
-        if not free.any():
+        if (free & hopeful[codes]).any():
+            free &= hopeful[codes]
+        if not free.any() or not (must_fill or hopeful[codes[free]].any()):
             break
         variance = uncertainty.variance
         greatest = float(variance[free].max())
         if greatest > uncertainty.noise:
-            candidates = np.flatnonzero(free & (variance >= NEARLY * greatest))
+            candidates = np.flatnonzero(free & (variance >= max(NEARLY * greatest, uncertainty.noise)))
         elif must_fill:
             candidates = np.flatnonzero(free)
         else:
@@ -151,7 +158,7 @@ def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray) -> IntA
     return np.flatnonzero(picked)
 
 
-def _whole_groups(judge: Judge, n: int, order: IntArray) -> IntArray:
+def _whole_groups(judge: Judge, n: int, order: IntArray, hopeful: Mask) -> IntArray:
     round = judge.round
     groups = round.grouping
     whole = judge(np.arange(len(round)))
@@ -159,13 +166,13 @@ def _whole_groups(judge: Judge, n: int, order: IntArray) -> IntArray:
     first = np.full(len(groups), len(round), dtype=np.intp)
     np.minimum.at(first, groups.codes[order], np.arange(len(round)))
     picked: Mask = np.zeros(len(groups), dtype=np.bool_)
-    while np.count_nonzero(picked) < n and groups.sizes[picked].sum() < MOST_ARMS and not picked.all():
+    while (chosen := np.count_nonzero(picked)) < n and (chosen < 2 or groups.sizes[picked].sum() < MOST_ARMS):
         greatest = np.zeros(len(groups))
         np.maximum.at(greatest, groups.codes, uncertainty.variance)
-        greatest[picked] = 0.0
-        if greatest.max() <= uncertainty.noise:
+        greatest[picked | ~hopeful] = 0.0
+        if greatest.max(initial=0.0) <= uncertainty.noise:
             break
-        candidates = np.flatnonzero(~picked & (greatest >= NEARLY_WHOLE * greatest.max()))
+        candidates = np.flatnonzero(greatest >= max(NEARLY_WHOLE * greatest.max(), uncertainty.noise))
         ranks = np.lexsort((first[candidates], -greatest[candidates], whole.regret[candidates]))
         group = int(candidates[ranks[0]])
         picked[group] = True

@@ -19,7 +19,9 @@ class Ledger:
     probability that each touched group breaks its promise, down to a balance of 0. A trial is allowed only if the
     balance can pay for it, so over all rounds that the account covers the expected number of broken promises is at most
     eps times that of touched groups (rounds that touch none counted as one): each round adds at most the larger of its
-    certified risk and what it earned.
+    certified risk and what it earned. That is so where every round is reported whole, once, and before the next one is
+    selected. Of a round in parts each part is judged by itself, and what comes late is judged by what is believed then,
+    so the account is an estimate there.
     """
 
     balance: float = 0.0

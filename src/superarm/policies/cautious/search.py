@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from superarm.feasible import Exactly
+from superarm.certificates.certificate import Surrogate
+from superarm.errors import UnsolvableRound
+from superarm.feasible import AtMost, Exactly
 from superarm.groups import Array, IntArray
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
@@ -22,6 +24,7 @@ from superarm.rewards.normal_forms import Mask
 
 FIRST = (1.0, 0.7, 0.4)  # factors to begin with
 PASSES = 4  # most solves that improve the factors
+REFUSED = 8  # single arms that may fail to join a super arm before no more are tried
 WIDEN = 1.15  # by which a factor grows that proved too small
 
 
@@ -56,7 +59,7 @@ class Search(Candidates):
             if candidate is not None and not len(candidate.judged.failing(self.eps)):
                 best = candidate if best is None or _better(candidate, best) else best
                 break
-        best = best or self._without_failing(candidate or first)
+        best = self._with_more(best or self._without_failing(candidate or first))
         return best if len(best.arms) or best.underfilled or self._something_certified() else None
 
     def _first(self) -> Candidate | None:
@@ -78,12 +81,19 @@ class Search(Candidates):
         wider = np.maximum(np.maximum(1.0, WIDEN * old[0]), surrogate.factor)
         self.factor[groups] = np.where(again, wider, surrogate.factor)
         self.shift[groups] = np.where(again, np.maximum(WIDEN * old[1], surrogate.shift), surrogate.shift)
-        if len(groups) and not seen.any():
-            untouched = np.setdiff1d(np.arange(len(seen)), groups)
-            self.factor[untouched] = min(1.0, float(np.median(surrogate.factor)))
-            self.shift[untouched] = float(np.median(surrogate.shift))
+        if not seen.any():
+            self._guess_untouched(groups, surrogate)
         seen[groups] = True
         return not (np.array_equal(before[0], self.factor) and np.array_equal(before[1], self.shift))
+
+    def _guess_untouched(self, groups: IntArray, surrogate: Surrogate) -> None:
+        """Groups that were not touched get the median of those with the same promise that were."""
+        for promise in self.round.promises:
+            mine = np.isin(groups, promise.groups)
+            if mine.any():
+                untouched = np.setdiff1d(promise.groups, groups)
+                self.factor[untouched] = min(1.0, float(np.median(surrogate.factor[mine])))
+                self.shift[untouched] = float(np.median(surrogate.shift[mine]))
 
     def _without_failing(self, candidate: Candidate) -> Candidate:
         """Close the groups that fail, and as the last resort leave out their arms: what remains is certified."""
@@ -102,16 +112,43 @@ class Search(Candidates):
         short = isinstance(self.round.feasible, Exactly) and not kept.all()
         return self.candidate(current.arms[kept], underfilled=current.underfilled or short)
 
+    def _with_more(self, best: Candidate) -> Candidate:
+        """Add single arms while the certificate holds: arms that err in opposite ways make a surer set."""
+        if not isinstance(self.round.feasible, AtMost):
+            return best
+        caps = self.round.feasible.caps(self.round.grouping)
+        most = self.round.feasible.totals(len(self.round))[1]
+        refused = 0
+        for arm in self.order[np.argsort(-self.index[self.order], kind="stable")]:
+            if refused == REFUSED or len(best.arms) >= most:
+                break
+            group = self._codes[arm]
+            if arm in best.arms or np.count_nonzero(self._codes[best.arms] == group) >= caps[group]:
+                continue
+            more = self.candidate(np.sort(np.append(best.arms, arm)))
+            if more.value > best.value and not len(more.judged.failing(self.eps)):
+                best = more
+            else:
+                refused += 1
+        return best
+
     def _something_certified(self) -> bool:
         """Whether an empty super arm only means that nothing certified is worth having: asked with every reward 1."""
         anything = self._solve(np.ones(len(self.round)))
         return anything is not None and bool((anything.judged.broken <= self.eps).any())
 
+    def hopeful(self) -> Mask:
+        """(G,) the groups that keep their promise at the 1 - eps quantile of each arm, or may for all that tells."""
+        attainable: Mask = self._hoping(1.0 - self.eps).attainable | ~self.movable
+        return attainable
+
+    def _hoping(self, level: float) -> GoodSubgroups:
+        satisfying = self.belief.mean[:, 1] + self.movable[self._codes] * self.sign * float(ndtri(level)) * self._std
+        return GoodSubgroups(self.round, satisfying, self.order)
+
     def optimistic(self, level: float) -> Candidate | None:
         """The best super arm where every promise is judged at the ``level`` quantile of each arm."""
-        satisfying = self.belief.mean[:, 1] + self.movable[self._codes] * self.sign * float(ndtri(level)) * self._std
-        good = GoodSubgroups(self.round, satisfying, self.order)
-        return None if good.is_empty() else self._answer(self.index, good)
+        return self._answer(self.index, self._hoping(level))
 
     def admitting(self, group: int, level: float) -> Candidate | None:
         """The best super arm where ``group`` is judged at the ``level`` quantile, and all others are certified."""
@@ -120,10 +157,9 @@ class Search(Candidates):
         satisfying[mine] = self.belief.mean[mine, 1]
         if self.movable[group]:
             satisfying[mine] += self.sign[mine] * float(ndtri(level)) * self._std[mine]
-        shift = self.shift.copy()
-        shift[group] = 0.0
-        good = self._good(satisfying, shift)
-        return None if good.is_empty() else self._answer(self.index, good)
+        shift, closed = self.shift.copy(), self.closed.copy()
+        shift[group], closed[group] = 0.0, False
+        return self._answer(self.index, self._good(satisfying, shift, closed))
 
     @property
     def _codes(self) -> IntArray:
@@ -138,22 +174,27 @@ class Search(Candidates):
         satisfying: Array = self.belief.mean[:, 1] - self.sign * width
         return satisfying
 
-    def _good(self, satisfying: Array, shift: Array) -> GoodSubgroups:
+    def _good(self, satisfying: Array, shift: Array, closed: Mask) -> GoodSubgroups:
         promises = tuple(
             replace(
                 promise,
                 thresholds=promise.thresholds
-                + promise.sense.sign * np.where(self.closed[promise.groups], CLOSED, shift[promise.groups]),
+                + promise.sense.sign * np.where(closed[promise.groups], CLOSED, shift[promise.groups]),
             )
             for promise in self.round.promises
         )
         return GoodSubgroups(self.round, satisfying, self.order, promises)
 
     def _solve(self, index: Array) -> Candidate | None:
-        good = self._good(self._pessimistic(), self.shift)
-        return None if good.is_empty() else self._answer(index, good)
+        return self._answer(index, self._good(self._pessimistic(), self.shift, self.closed))
 
-    def _answer(self, index: Array, good: GoodSubgroups) -> Candidate:
+    def _answer(self, index: Array, good: GoodSubgroups) -> Candidate | None:
+        """What the oracle finds; None where nothing is good."""
+        try:
+            if good.is_empty():
+                return None
+        except UnsolvableRound:  # subgroups too many to list; an oracle that does without a list may know
+            pass
         selection = self.oracle(index, self.round, good)
         return self.candidate(selection.arms, selection=selection, underfilled=selection.status is Status.UNDERFILLED)
 

@@ -23,6 +23,11 @@ class WholeSearch(Candidates):
         certified = self.whole.broken <= self.eps
         return self._solve(certified) if certified.any() else None
 
+    def hopeful(self) -> Mask:
+        """(G,) the groups that may keep their promise."""
+        possible: Mask = self.whole.broken < 1.0 - self.eps / 2.0
+        return possible
+
     def optimistic(self, level: float) -> Candidate | None:
         """The best super arm of groups that break their promise with a probability of at most ``level``."""
         possible = self.whole.broken <= level
