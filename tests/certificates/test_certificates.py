@@ -88,7 +88,7 @@ def test_verdicts_agree_with_simulation(name, sense, seed):
     level = (0.1, 0.5, 0.9)[seed]
     thresholds = np.array([np.quantile(v, level) for v in values])
     promise = promise_of(reward, sense, thresholds)
-    verdicts = certificate_of(reward).judge(promise, thresholds, sets)
+    verdicts = certificate_of(reward, EPS).judge(promise, thresholds, sets)
     sign = promise.sense.sign
     broken = np.array([np.mean(~is_good(v, g, promise.sense)) for v, g in zip(values, thresholds, strict=True)])
     regret = np.array([np.maximum(sign * (g - v), 0.0).mean() for v, g in zip(values, thresholds, strict=True)])
@@ -104,7 +104,7 @@ def test_a_tail_of_one_in_a_hundred_is_seen():
         values = [simulated(reward, sets, i, seed=1) for i in range(3)]
         thresholds = np.array([np.quantile(v, EPS) for v in values])
         thresholds[0] = 0.0 if name == "variance" else thresholds[0]
-        broken = certificate_of(reward).judge(promise_of(reward, ">=", thresholds), thresholds, sets).broken
+        broken = certificate_of(reward, EPS).judge(promise_of(reward, ">=", thresholds), thresholds, sets).broken
         np.testing.assert_allclose(broken[1:], EPS, atol=0.004, err_msg=name)
 
 
@@ -113,7 +113,7 @@ def test_a_tail_of_one_in_a_hundred_is_seen():
 def test_the_factor_makes_the_index_as_strict_as_the_certificate(name, sense):
     """At the threshold where p = eps, v at the index mu - s z factor sigma is that threshold."""
     reward, sets = REWARDS[name], random_sets(7)
-    certificate = certificate_of(reward)
+    certificate = certificate_of(reward, EPS)
     promise = promise_of(reward, sense, np.zeros(3))
     factor = certificate.surrogate(promise, sets, EPS).factor
     for i in range(len(sets)):
@@ -133,7 +133,7 @@ def test_the_factor_makes_the_index_as_strict_as_the_certificate(name, sense):
 @pytest.mark.parametrize("sense", [">=", "<="])
 def test_the_shift_makes_the_mean_as_strict_as_the_certificate(sense):
     reward, sets = sa.Variance(), random_sets(8, sizes=(4, 3))
-    certificate = certificate_of(reward)
+    certificate = certificate_of(reward, EPS)
     promise = promise_of(reward, sense, np.zeros(2))
     shift = certificate.surrogate(promise, sets, EPS).shift
     at_mean = np.array([np.var(sets.mean[sets.part(i)]) for i in range(2)])
@@ -149,7 +149,7 @@ def test_the_shift_makes_the_mean_as_strict_as_the_certificate(sense):
 @pytest.mark.parametrize("chosen", [0, 2])
 def test_one_more_arm(name, chosen, sense):
     reward, sets = REWARDS[name], random_sets(11, sizes=(7,))
-    certificate, threshold = certificate_of(reward), 0.4
+    certificate, threshold = certificate_of(reward, EPS), 0.4
     promise = promise_of(reward, sense, [threshold])
     regret = certificate.regret_with(promise, threshold, sets, chosen)
     for candidate in range(chosen, 7):
@@ -170,7 +170,7 @@ def test_extremes_are_within_their_bounds(name, sense, every):
     sets = random_sets(9)
     promise = promise_of(REWARDS[name], sense, np.full(3, 0.1))
     alone = Sets(starts=np.arange(10), arms=sets.arms, mean=sets.mean, covariance=sets.covariance)
-    certificate = certificate_of(REWARDS[name])
+    certificate = certificate_of(REWARDS[name], EPS)
     tails = certificate.judge(promise, np.full(9, 0.1), alone)
     verdicts = certificate.judge(promise, np.full(3, 0.1), sets)
     for i in range(3):
@@ -194,7 +194,7 @@ def test_the_order_of_arms_does_not_matter(seed):
     )
     for name in ("sum", "mean", "min", "max", "variance", "median"):
         promise = promise_of(REWARDS[name], ">=", [0.2])
-        certificate = certificate_of(REWARDS[name])
+        certificate = certificate_of(REWARDS[name], EPS)
         one = certificate.judge(promise, np.array([0.2]), sets)
         two = certificate.judge(promise, np.array([0.2]), shuffled)
         np.testing.assert_allclose(one.broken, two.broken, rtol=1e-6, atol=1e-3 if name == "variance" else 1e-9)
@@ -209,6 +209,6 @@ def test_what_is_known_for_certain_is_kept_or_broken(name):
     value = reward.value(mean, np.arange(3))
     for sense, offset, broken in ((">=", -0.1, 0), (">=", 0.1, 1), ("<=", 0.1, 0), ("<=", -0.1, 1), (">=", 0.0, 0)):
         threshold = np.array([value + offset])
-        verdicts = certificate_of(reward).judge(promise_of(reward, sense, threshold), threshold, sets)
+        verdicts = certificate_of(reward, EPS).judge(promise_of(reward, sense, threshold), threshold, sets)
         np.testing.assert_allclose(verdicts.broken, broken, atol=1e-3)
         np.testing.assert_allclose(verdicts.regret, 0.1 * broken, atol=1e-9)

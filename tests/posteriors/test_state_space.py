@@ -6,7 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from superarm.posteriors import Linear, Matern12, Matern32, Matern52, SquaredExponential
+from superarm.posteriors import (
+    ExactPosterior,
+    GaussianProcess,
+    Linear,
+    Matern12,
+    Matern32,
+    Matern52,
+    SquaredExponential,
+)
 from superarm.posteriors.engine import Observations
 from superarm.posteriors.exact import ExactEngine
 from superarm.posteriors.factor import Factor
@@ -168,3 +176,19 @@ def test_which_kernels_have_the_form():
     assert all(on_the_line(kernel(lengthscale=scale), 1) for kernel in KERNELS for scale in (0.3, (0.3,)))
     assert not on_the_line(Matern32(), 2)
     assert not any(on_the_line(kernel, 1) for kernel in (SquaredExponential(), Matern12() + Matern12(), Linear()))
+
+
+@pytest.mark.parametrize("kernel", [Matern12, Matern32, Matern52])
+@pytest.mark.parametrize("gap", [0.5, 1.0, 1.67, 2.1, 3.0, 5.0, 9.0, 1e4])
+def test_gaps_over_which_everything_is_forgotten(kernel, gap):
+    """164 to 218 lengthscales apart, what one point says of the next is no ordinary number any more."""
+    x = np.array([[0.0], [gap], [2 * gap], [2 * gap + 0.01], [7 * gap]])
+    y = np.random.default_rng(0).normal(size=(5, 2))
+    asked = np.array([[0.0], [0.004], [0.5 * gap], [2 * gap + 0.003], [5 * gap]])
+    ours = GaussianProcess(kernel(lengthscale=0.01), 0.1).condition(x, y)
+    dense = ExactPosterior(kernel(lengthscale=0.01), 0.1).condition(x, y)
+    a, b = ours.predict(asked), dense.predict(asked)
+    np.testing.assert_allclose(a.mean, b.mean, atol=1e-12)
+    np.testing.assert_allclose(a.std, b.std, atol=1e-12)
+    np.testing.assert_allclose(ours.covariance(asked), dense.covariance(asked), atol=1e-12)
+    np.testing.assert_allclose(ours.log_marginal_likelihood(), dense.log_marginal_likelihood(), rtol=1e-12)

@@ -28,7 +28,7 @@ _STAKES = np.array([1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 0.9])  # shares of what
 class Finding(enum.Enum):
     """What was found; ``finding.value`` says what to do."""
 
-    HONEST = "As honest as could be told; nothing to do."
+    HONEST = "No sign of overconfidence; intervals that are too wide take longer to show."
     OVERCONFIDENT = (
         "Trust it less than it says: learn the hyperparameters from the data (or shorten the lengthscale), and raise "
         "noise_std if repeated outcomes scatter more than that."

@@ -13,40 +13,51 @@ import numpy as np
 from scipy.special import ndtri
 
 from superarm.certificates.certificate import Sets, Surrogate, Verdicts
-from superarm.certificates.linear import Linear, gaussian
+from superarm.certificates.linear import Linear
 from superarm.groups import Array, IntArray
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import Batched, tolerance
 from superarm.round import Promise
 
-DRAWS = 1000
+IN_THE_TAIL = 10  # draws that break a promise just certified: 1000 in all at eps = 0.01
+MOST = 200_000  # draws, however small eps is
 CANDIDATES = 64  # to which arms one more may be added, when EV is asked for each
 SEED = 20230406
 WIDEST = 8.0  # factors up to which a surrogate is looked for
+
+
+def draws_for(eps: float, in_the_tail: int = IN_THE_TAIL) -> int:
+    """An even number of draws that tells p <= eps from p > eps."""
+    return 2 * min(MOST // 2, max(1, round(in_the_tail / eps / 2.0)))
+
+
+def shares(short: Array, thresholds: Array) -> Verdicts:
+    """Verdicts on g sets from draws (n, g) of s (gamma - V_A); what is the same in all draws is certain."""
+    broken = np.count_nonzero(short > tolerance(thresholds), axis=0)
+    certain = np.ptp(short, axis=0) == 0.0
+    n = len(short)
+    return Verdicts(
+        broken=np.where(certain, np.sign(broken), (broken + 0.5) / (n + 1.0)),
+        regret=np.maximum(short, 0.0).mean(axis=0),
+    )
 
 
 @dataclass(frozen=True)
 class Draws:
     """p by the share of draws that break the promise, EV by their mean."""
 
+    draws: int
+
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
         """Set by set."""
-        values = _values(promise, sets)  # (g, n)
-        short = promise.sense.sign * (thresholds[:, None] - values)
-        broken = np.count_nonzero(short > tolerance(thresholds)[:, None], axis=1)
-        # Where no draw breaks the promise the tail of two moments tells the likely from the impossible.
-        tail = gaussian(promise, thresholds, values.mean(axis=1), values.std(axis=1)).broken
-        least = 0.5 / (DRAWS + 1.0)
-        return Verdicts(
-            broken=np.where(broken > 0, (broken + 0.5) / (DRAWS + 1.0), np.minimum(tail, least)),
-            regret=np.maximum(short, 0.0).mean(axis=1),
-        )
+        values = self._values(promise, sets)
+        return shares(promise.sense.sign * (thresholds - values.T), thresholds)
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
         """The factor, or for a v that is not monotone the shift, at which v(b) is the eps-quantile of V_A."""
         z, sign = float(ndtri(1.0 - eps)), promise.sense.sign
         factor, shift = np.ones(len(sets)), np.zeros(len(sets))
-        certain = np.quantile(_values(promise, sets), eps if sign > 0 else 1.0 - eps, axis=1)
+        certain = np.quantile(self._values(promise, sets), eps if sign > 0 else 1.0 - eps, axis=1)
         for i in range(len(sets)):
             part = sets.part(i)
             arms, mean, std = sets.arms[part], sets.mean[part], sets.std[part]
@@ -77,6 +88,20 @@ class Draws:
         regret[others] = regret[likely].max(initial=0.0)  # no better than the worst of those
         return regret
 
+    def _values(self, promise: Promise, sets: Sets) -> Array:
+        """(g, n) draws of V_A for each set."""
+        reward = promise.reward
+        values = np.empty((len(sets), self.draws))
+        for i in range(len(sets)):
+            part = sets.part(i)
+            arms, mean, covariance = sets.arms[part], sets.mean[part], sets.covariance[part, part]
+            outcomes = mean + _normals(self.draws, len(mean))[:, _ranks(mean, covariance)] @ _root(covariance)
+            if isinstance(reward, Batched):
+                values[i] = reward.values(outcomes, arms)
+            else:
+                values[i] = [reward.value(row, arms) for row in outcomes]
+        return values
+
 
 def _factor(promise: Promise, arms: IntArray, mean: Array, width: Array, certain: float) -> float:
     """The factor at which v(mean - factor * width) is ``certain``, by bisection: v moves one way with it."""
@@ -91,22 +116,13 @@ def _factor(promise: Promise, arms: IntArray, mean: Array, width: Array, certain
     return high
 
 
-def _values(promise: Promise, sets: Sets) -> Array:
-    """(g, n) draws of V_A for each set."""
-    reward = promise.reward
-    values = np.empty((len(sets), DRAWS))
-    for i in range(len(sets)):
-        part = sets.part(i)
-        arms, mean, covariance = sets.arms[part], sets.mean[part], sets.covariance[part, part]
-        # An arm's draws go with its rank by content, so the order in which arms are listed does not matter.
-        rank = np.empty(len(mean), dtype=np.intp)
-        rank[np.lexsort((np.diagonal(covariance), mean))] = np.arange(len(mean))
-        outcomes = mean + _normals(len(mean))[:, rank] @ _root(covariance)
-        if isinstance(reward, Batched):
-            values[i] = reward.values(outcomes, arms)
-        else:
-            values[i] = [reward.value(row, arms) for row in outcomes]
-    return values
+def _ranks(mean: Array, covariance: Array) -> IntArray:
+    """Which draws each arm gets: by content, so the order in which arms are listed does not matter."""
+    ordered = np.sort(covariance, axis=1)  # summed in one order, whoever comes first
+    contents = (np.square(ordered).sum(axis=1), ordered.sum(axis=1), np.diagonal(covariance), mean)
+    ranks = np.empty(len(mean), dtype=np.intp)
+    ranks[np.lexsort(contents)] = np.arange(len(mean))
+    return ranks
 
 
 def _root(covariance: Array) -> Array:
@@ -117,9 +133,9 @@ def _root(covariance: Array) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _normals(k: int) -> Array:
+def _normals(n: int, k: int) -> Array:
     """(n, k) standard normal draws, each with its mirror image."""
-    half = np.random.default_rng((SEED, k)).standard_normal((DRAWS // 2, k))
+    half = np.random.default_rng((SEED, k)).standard_normal((n // 2, k))
     draws = np.concatenate([half, -half])
     draws.setflags(write=False)
     return draws

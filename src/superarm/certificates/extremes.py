@@ -27,6 +27,8 @@ class Extremes:
     bound does not settle the matter p is the share of draws, if that is less.
     """
 
+    draws: int
+
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
         """Bounds, and draws where they leave it open."""
         alone = gaussian(promise, np.repeat(thresholds, sets.sizes), sets.mean, sets.std)
@@ -38,7 +40,7 @@ class Extremes:
             broken, regret = np.minimum.reduceat(alone.broken, first), np.minimum.reduceat(alone.regret, first)
         unclear = np.flatnonzero((broken > CLEAR) & (sets.sizes > 1))
         if len(unclear):
-            drawn = Draws().judge(promise, thresholds[unclear], sets.only(unclear))
+            drawn = Draws(self.draws).judge(promise, thresholds[unclear], sets.only(unclear))
             broken[unclear] = np.minimum(broken[unclear], drawn.broken)
             regret[unclear] = drawn.regret
         return Verdicts(broken=broken, regret=regret)
@@ -50,7 +52,7 @@ class Extremes:
             several = np.flatnonzero(sets.sizes > 1)
             unrelated = ndtri(1.0 - eps / sets.sizes) / ndtri(1.0 - eps)
             if len(several):
-                drawn = Draws().surrogate(promise, sets.only(several), eps).factor
+                drawn = Draws(self.draws).surrogate(promise, sets.only(several), eps).factor
                 factor[several] = np.clip(drawn, 1.0, unrelated[several])
         return Surrogate(factor=factor, shift=np.zeros(len(sets)))
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm.certificates.certificate import Certificate, Sets, Surrogate
-from superarm.certificates.draws import Draws
+from superarm.certificates.draws import Draws, draws_for
 from superarm.certificates.extremes import Extremes
 from superarm.certificates.linear import Linear
-from superarm.certificates.quadratic import Quadratic
+from superarm.certificates.quadratic import IN_THE_TAIL, Quadratic
 from superarm.certificates.sure import Sure
 from superarm.groups import Array, IntArray
 from superarm.posteriors.posterior import Belief, CovaryingPosterior
@@ -24,19 +24,19 @@ from superarm.rewards.variance import Variance
 from superarm.round import Round
 
 
-def certificate_of(reward: GroupReward) -> Certificate:
-    """Who certifies sets under this group reward."""
+def certificate_of(reward: GroupReward, eps: float) -> Certificate:
+    """Who certifies sets under this group reward, precisely enough to tell p <= eps."""
     match reward:
         case Sum() | Mean():
             return Linear()
         case Min() | Max():
-            return Extremes()
+            return Extremes(draws_for(eps))
         case Variance():
-            return Quadratic()
+            return Quadratic(draws_for(eps, IN_THE_TAIL))
         case Count():
             return Sure()
         case _:
-            return Draws()
+            return Draws(draws_for(eps))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,8 +66,8 @@ class Judged:
 class Judge:
     """Remembers the sets that it has judged: the passes of a search change few groups each."""
 
-    def __init__(self, round: Round, posterior: CovaryingPosterior, belief: Belief) -> None:
-        self.round, self.posterior, self.belief = round, posterior, belief
+    def __init__(self, round: Round, posterior: CovaryingPosterior, belief: Belief, eps: float) -> None:
+        self.round, self.posterior, self.belief, self.eps = round, posterior, belief, eps
         self._known: dict[tuple[int, bytes], tuple[float, float]] = {}
 
     def __call__(self, arms: IntArray) -> Judged:
@@ -78,7 +78,7 @@ class Judge:
             fresh = [g for g in promise.groups.tolist() if g in keys and keys[g] not in self._known]
             if not fresh:
                 continue
-            certificate = certificate_of(promise.reward)
+            certificate = certificate_of(promise.reward, self.eps)
             thresholds = promise.thresholds[np.searchsorted(promise.groups, fresh)]
             verdicts = certificate.judge(promise, thresholds, self.sets(arms, fresh))
             for g, broken, regret in zip(fresh, verdicts.broken.tolist(), verdicts.regret.tolist(), strict=True):
@@ -95,14 +95,16 @@ class Judge:
         starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
         return codes[order][starts].tolist(), np.split(arms[order], starts[1:]) if len(arms) else []
 
-    def surrogate(self, arms: IntArray, eps: float) -> tuple[IntArray, Surrogate]:
+    def surrogate(self, arms: IntArray) -> tuple[IntArray, Surrogate]:
         """The touched groups that have a promise, and the surrogate that is exact on their sets."""
         touched = np.unique(self.round.grouping.codes[arms])
         groups, factors, shifts = [], [], []
         for promise in self.round.promises:
             mine = np.intersect1d(promise.groups, touched)
             if len(mine):
-                surrogate = certificate_of(promise.reward).surrogate(promise, self.sets(arms, mine.tolist()), eps)
+                surrogate = certificate_of(promise.reward, self.eps).surrogate(
+                    promise, self.sets(arms, mine.tolist()), self.eps
+                )
                 groups.append(mine)
                 factors.append(surrogate.factor)
                 shifts.append(surrogate.shift)

@@ -16,12 +16,11 @@ from functools import lru_cache
 import numpy as np
 
 from superarm.certificates.certificate import Sets, Surrogate, Verdicts
-from superarm.certificates.linear import gaussian
+from superarm.certificates.draws import shares
 from superarm.groups import Array, IntArray
-from superarm.rewards.group_reward import tolerance
 from superarm.round import Promise
 
-DRAWS = 2000
+IN_THE_TAIL = 20  # draws that break a promise just certified: they are cheap here
 SEED = 20230406
 CERTAIN = 1e-12  # an axis with less than this share of the largest variance is certain
 
@@ -30,14 +29,16 @@ CERTAIN = 1e-12  # an axis with less than this share of the largest variance is 
 class Quadratic:
     """The population variance of a set: p by the share of fixed draws, EV by their mean."""
 
+    draws: int
+
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
         """All sets at once."""
-        return _verdicts(promise, thresholds, _values(_padded(sets)))
+        return _verdicts(promise, thresholds, _values(_padded(sets), self.draws))
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
         """The shift from the variance of the means to the eps-quantile of V_A; no index of the arms bounds it."""
         sign = promise.sense.sign
-        certain = np.quantile(_values(_padded(sets)), eps if sign > 0 else 1.0 - eps, axis=0)
+        certain = np.quantile(_values(_padded(sets), self.draws), eps if sign > 0 else 1.0 - eps, axis=0)
         at_mean = np.array([np.var(sets.mean[sets.part(i)]) for i in range(len(sets))])
         return Surrogate(factor=np.ones(len(sets)), shift=np.maximum(sign * (at_mean - certain), 0.0))
 
@@ -50,7 +51,7 @@ class Quadratic:
             mean=sets.mean[at],
             covariance=sets.covariance[at[:, :, None], at[:, None, :]],
         )
-        return _verdicts(promise, np.full(len(candidates), threshold), _values(forms)).regret
+        return _verdicts(promise, np.full(len(candidates), threshold), _values(forms, self.draws)).regret
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,7 +76,7 @@ def _padded(sets: Sets) -> _Forms:
     )
 
 
-def _values(forms: _Forms) -> Array:
+def _values(forms: _Forms, n: int) -> Array:
     """(n, g) draws of the variance of each set."""
     k = forms.mean.shape[1]
     inside = np.arange(k) < forms.sizes[:, None]
@@ -91,28 +92,20 @@ def _values(forms: _Forms) -> Array:
     along = np.abs(np.einsum("gij,gi->gj", axes, mean))  # the sign of an axis is nobody's choice
     linear = 2.0 * np.sqrt(scales) * along
     constant = np.square(along).sum(axis=1)
-    values: Array = _draws(k) @ np.concatenate([scales, linear], axis=1).T
+    values: Array = _draws(n, k) @ np.concatenate([scales, linear], axis=1).T
     values += constant
     values /= forms.sizes
     return np.maximum(values, 0.0, out=values)
 
 
 def _verdicts(promise: Promise, thresholds: Array, values: Array) -> Verdicts:
-    short = promise.sense.sign * (thresholds - values)
-    broken = np.count_nonzero(short > tolerance(thresholds), axis=0)
-    # Where no draw breaks the promise the tail of two moments tells the likely from the impossible.
-    tail = gaussian(promise, thresholds, values.mean(axis=0), values.std(axis=0)).broken
-    least = 0.5 / (len(values) + 1.0)
-    return Verdicts(
-        broken=np.where(broken > 0, (broken + 0.5) / (len(values) + 1.0), np.minimum(tail, least)),
-        regret=np.maximum(short, 0.0, out=short).mean(axis=0),
-    )
+    return shares(promise.sense.sign * (thresholds - values), thresholds)
 
 
 @lru_cache(maxsize=64)
-def _draws(k: int) -> Array:
+def _draws(n: int, k: int) -> Array:
     """(n, 2 k) squares of standard normal draws, and the draws, each with its mirror image."""
-    half = np.random.default_rng((SEED, k)).standard_normal((DRAWS // 2, k))
+    half = np.random.default_rng((SEED, k)).standard_normal((n // 2, k))
     z = np.concatenate([half, -half])
     draws = np.concatenate([np.square(z), z], axis=1)
     draws.setflags(write=False)

@@ -63,7 +63,7 @@ def learners(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
 
 
 def self_taught(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
-    """The same two with hyperparameters that they learn as they go."""
+    """TCGP-UCB and the cautious policy with hyperparameters that they learn as they go."""
     return {
         "tcgp-ucb-learned": lambda s, zeta=ZETA, delta=DELTA: TCGPUCB(
             prior(s), zeta=zeta, delta=delta, seed=s.seed, learn=True

@@ -137,6 +137,8 @@ def _kept(least: float) -> Target:
 def _kept_in_most(least: float, share: float) -> Target:
     def measure(frame: pl.DataFrame) -> Measured:
         late = satisfied_after(frame, CAUTIOUS, SETTLED)
+        if frame["t"].max() <= SETTLED:  # type: ignore[operator]  # a column of whole numbers
+            return f"rounds after round {SETTLED}"
         # A problem in which nothing was touched broke nothing.
         good = late.filter(pl.col("kept") >= least * pl.col("touched"))
         return f"in {len(good)} of {len(late)}", bool(len(good) >= share * len(late))

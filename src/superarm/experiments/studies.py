@@ -13,7 +13,7 @@ from superarm.datasets.synthetic import synthetic
 from superarm.errors import InvalidArgument, MissingData
 from superarm.experiments import paper
 from superarm.experiments.experiment import Experiment
-from superarm.experiments.naming import Value, settings_of, stated, varied
+from superarm.experiments.naming import Value, base_of, settings_of, stated, varied
 from superarm.experiments.problems import problems
 
 STUDIES = {
@@ -27,7 +27,7 @@ POLICIES = {
     "stcgp-ucb": "the same with the paper's sparse posterior",
     "tcgp-ucb-batch": "the paper's algorithm, each width given the arms picked before in the same round",
     "tcgp-ts": "Thompson sampling on the joint posterior, with the same oracles",
-    "cautious": "certifies every promise before it plays: docs/promises.md",
+    "cautious": "certifies promises before it plays, and tries others sparingly: docs/promises.md",
     "cautious-learned": "cautious that learns lengthscale, variance and noise as it goes",
     "tcgp-ucb-learned": "tcgp-ucb that learns lengthscale, variance and noise as it goes",
     "oclok-ucb": "combinatorial GP-UCB without groups (Nika et al. 2021)",
@@ -54,8 +54,9 @@ def settings_by_policy() -> dict[str, str]:
 
 
 def with_sweep(experiment: Experiment) -> Experiment:
-    """The experiment with the settings of the sweep that its policies take, beside what it plays already."""
-    more = varied(experiment.systems, SWEEP)
+    """The experiment with the settings of the sweep of the policies that it plays already."""
+    played = {base_of(name) for name in experiment.policies}
+    more = varied(experiment.systems, {name: grid for name, grid in SWEEP.items() if name in played})
     return experiment.with_changes(policies=(*experiment.policies, *more))
 
 

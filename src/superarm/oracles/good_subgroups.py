@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from superarm.errors import InvalidArgument, UnsolvableRound
+from superarm.feasible import WholeGroups
 from superarm.groups import Array, IntArray, real_array
 from superarm.rewards.group_reward import GroupReward, is_good, is_structured
 from superarm.rewards.normal_forms import (
@@ -244,7 +245,10 @@ class GoodSubgroups:
     def _some_good(self, group: int) -> bool:
         members = self.round.grouping.members(group)
         likely = [members, *members[:, None]]  # all together and each alone, before the whole list
-        return any(len(arms) and self.is_good(group, arms) for arms in likely) or any(self._enumerate(group))
+        if any(len(arms) and self.is_good(group, arms) for arms in likely):
+            return True
+        # Of a group that is picked whole or not at all, other parts are nobody's business.
+        return not isinstance(self.round.feasible, WholeGroups) and any(self._enumerate(group))
 
     def is_empty(self, label: Hashable | None = None) -> bool:
         """Whether the group ``label``, or with None every group, has no good subgroup."""

@@ -145,7 +145,7 @@ class CautiousTCGPUCB:
         status, bound, solver = Status.NO_GOOD_SUBGROUP, math.inf, kind.name.lower().replace("_", " ")
         if chosen.underfilled:
             status = Status.UNDERFILLED
-        elif kind in (Kind.CERTIFIED, Kind.TRIAL) and len(chosen.arms):
+        elif kind in (Kind.CERTIFIED, Kind.TRIAL) and (found is not None or len(chosen.arms)):
             # A search through one index per arm proves nothing about other certified sets; whole groups need none.
             status = Status.UNPROVED
             if found is not None and (isinstance(search, WholeSearch) or not search.round.promises):
@@ -169,7 +169,7 @@ class CautiousTCGPUCB:
     def _judge(self, round: Round, belief: Belief) -> Judge:
         posterior = self.learner.posterior
         assert isinstance(posterior, CovaryingPosterior)
-        return Judge(round, posterior, belief)
+        return Judge(round, posterior, belief, 1.0 - self.confidence)
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came."""

@@ -17,8 +17,10 @@ from superarm.jit import compiled
 from superarm.posteriors.posterior import Array
 
 SIZE = 3
-# Steps beyond which the exponential is 0 in double precision, and nothing is left of the past.
-FORGOTTEN = 800.0
+# Steps beyond which nothing is left of the past: 1e-130 of it, whose square is still an ordinary number.
+FORGOTTEN = 300.0
+# What is left after several such steps: its square would be no ordinary number, and it says nothing.
+NOTHING = 1e-140
 
 
 @compiled
@@ -78,6 +80,10 @@ def reflect(stack: Array, j: int, start: int, stop: int) -> None:
         if abs(stack[k, j]) > abs(stack[largest, j]):
             largest = k
     if below == 0.0:
+        return
+    if abs(stack[largest, j]) < NOTHING:
+        for k in range(start, stop):
+            stack[k, j] = 0.0
         return
     if largest != j:
         below += stack[j, j] ** 2 - stack[largest, j] ** 2

@@ -82,10 +82,11 @@ def _overview(found: Mapping[str, Mapping[int, Outcome]]) -> str:
     body = []
     for policy, of_runs in found.items():
         all_of_them = list(of_runs.values())
+        judged = [outcome for outcome in all_of_them if outcome.satisfied is not None]
         rewards = [outcome.reward for outcome in all_of_them if outcome.reward is not None]
         predicted = [outcome.predicted for outcome in all_of_them if outcome.predicted is not None]
         cells = (
-            f"{sum(not outcome.failed for outcome in all_of_them)} of {len(all_of_them)}",
+            f"{sum(not outcome.failed for outcome in judged)} of {len(judged)}" if judged else "–",
             number(float(np.mean(rewards)) if rewards else None),
             number(min(rewards, default=None)),
             number(float(np.median([outcome.group_regret for outcome in all_of_them]))),

@@ -72,7 +72,7 @@ class Uncertainty:
         if self.prior is not None:
             column = self.prior[:, i].copy()
         else:
-            column = self.posterior.covariance(self.contexts, self.contexts[i : i + 1])[1, :, 0]
+            column = self.posterior.covariance(self.contexts, self.contexts[i : i + 1])[1, :, 0].copy()
         column -= self.roots.T @ self.roots[:, i]
         root = column / np.sqrt(max(column[i], 0.0) + self.noise)
         self.roots = np.concatenate([self.roots, root[None]])
@@ -116,7 +116,7 @@ class Exposure:
             mean=self.judge.belief.mean[arms, 1],
             covariance=self.uncertainty.covariance(arms),
         )
-        certificate, threshold = certificate_of(promise.reward), float(promise.thresholds[position])
+        certificate, threshold = certificate_of(promise.reward, self.judge.eps), float(promise.thresholds[position])
         self.with_arm[arms[len(chosen) :]] = certificate.regret_with(promise, threshold, joint, len(chosen))
 
 

@@ -75,7 +75,7 @@ class Search(Candidates):
         """Exact surrogates for the touched groups, wider ones where those failed; whether anything changed."""
         before = self.factor.copy(), self.shift.copy()
         failing = candidate.judged.failing(self.eps)
-        groups, surrogate = self.judge.surrogate(candidate.arms, self.eps)
+        groups, surrogate = self.judge.surrogate(candidate.arms)
         again = np.isin(groups, failing) & seen[groups]
         old = self.factor[groups], self.shift[groups]
         wider = np.maximum(np.maximum(1.0, WIDEN * old[0]), surrogate.factor)
