@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import superarm as sa
@@ -14,7 +14,7 @@ from superarm.environments.draw import gp_draw
 from superarm.errors import InvalidArgument
 from superarm.feasible import is_feasible
 from superarm.policies.cautious.explore import Uncertainty, explore
-from superarm.policies.cautious.ledger import SHARE, Ledger
+from superarm.policies.cautious.ledger import REMEMBERED, SHARE, Entry, Ledger
 from superarm.policies.cautious.search import Search
 from tests.policies.stuck import ROUNDS, island, noisy, short
 
@@ -199,28 +199,64 @@ def judged(risks):
     return Judged(groups=np.arange(len(risks)), promised=everyone, broken=risks, regret=0.0 * risks)
 
 
+def entry(t):
+    return Entry(t=t, contexts=0)
+
+
 @given(st.lists(st.lists(st.floats(0.0, 1.0), max_size=6), max_size=40))
-@settings(deadline=None)
 def test_the_ledger_never_owes_and_bounds_the_risk(rounds):
     """Over the rounds that it covers, the expected broken promises are at most eps for each touched group."""
     ledger, risk, allowance = Ledger(), 0.0, 0.0
     for t, risks in enumerate(rounds, start=1):
-        after = ledger.after(t, judged(risks), EPS)
-        assert after.balance >= 0.0
-        if after != ledger:
+        ledger = ledger.after(entry(t), judged(risks), EPS)
+        assert ledger.balance >= 0.0
+        assert len(ledger.entries) <= REMEMBERED
+        if ledger.entries[-1].earned:
             risk += sum(risks)
             allowance += EPS * max(1, len(risks))
-        ledger = after
     assert risk <= allowance + 1e-9
 
 
 def test_the_ledger_by_hand():
-    ledger = Ledger().after(1, judged([0.0] * 4), EPS)
+    ledger = Ledger().after(entry(1), judged([0.0] * 4), EPS)
     assert ledger.balance == pytest.approx(4 * SHARE * EPS)
-    assert ledger.after(1, judged([0.0] * 4), EPS).balance == ledger.balance  # reported in two parts
-    assert ledger.after(2, judged([0.5, 0.0]), EPS) == ledger  # nothing that it could have paid for
-    assert ledger.after(2, judged([0.015]), EPS).balance == pytest.approx(4 * SHARE * EPS + SHARE * EPS - 0.015)
-    assert ledger.after(2, judged([]), EPS).balance == pytest.approx(5 * SHARE * EPS)
+    assert ledger.after(ledger.entries[0], judged([0.0] * 4), EPS).balance == ledger.balance  # it earns once
+    assert ledger.after(entry(2), judged([0.5, 0.0]), EPS).balance == ledger.balance  # nothing that it could pay for
+    tried = ledger.after(entry(2), judged([0.015]), EPS)
+    assert tried.balance == pytest.approx(4 * SHARE * EPS + SHARE * EPS - 0.015)
+    assert tried.after(tried.entries[-1], judged([0.015]), EPS).balance == tried.balance  # it pays once
+    assert ledger.after(entry(2), judged([]), EPS).balance == pytest.approx(5 * SHARE * EPS)
+
+
+def test_a_round_in_parts_is_entered_as_the_whole():
+    """Arm by arm, or both outcomes one after the other, in any order."""
+    rng = np.random.default_rng(5)
+    contexts = rng.uniform(size=(12, 1))
+    round = sa.Round(
+        t=30, contexts=contexts, groups=np.arange(12) % 3, constraint=sa.Sum() >= 0.4, feasible=sa.AtMost(6)
+    )
+    seen = PRIOR.condition(np.linspace(0, 1, 9)[:, None], np.full((9, 2), 0.2))
+    arms, outcomes = np.array([0, 3, 6, 1, 4]), np.full((5, 2), 0.2)
+
+    def balance(reports):
+        policy = sa.CautiousTCGPUCB(seen)
+        policy.ledger = Ledger(balance=0.9)
+        for some, columns in reports:
+            policy.update(round, arms[some], np.where(columns, outcomes[some], np.nan))
+        return policy.ledger.balance
+
+    everything, both, first, second = slice(None), [True, True], [True, False], [False, True]
+    whole = balance([(everything, both)])
+    assert whole != 0.9
+    assert balance([(everything, first), (everything, second)]) == pytest.approx(whole, abs=1e-9)
+    # What one part taught, the judgement of the next one knows; nothing of it is paid or earned twice.
+    in_parts = balance([([i], both) for i in range(5)])
+    assert in_parts == pytest.approx(whole, abs=0.1)
+    again = sa.Round(t=30, contexts=1.0 - contexts, constraint=sa.Sum() >= 0.4, feasible=sa.AtMost(6))
+    policy = sa.CautiousTCGPUCB(seen)
+    for other in (round, again):
+        policy.update(other, [], np.empty((0, 2)))
+    assert policy.ledger.balance == pytest.approx(2 * SHARE * EPS)  # another round of the same number
 
 
 @pytest.mark.parametrize(

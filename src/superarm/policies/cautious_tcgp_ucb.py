@@ -174,9 +174,11 @@ class CautiousTCGPUCB:
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came."""
         shown = Outcomes.of(round, arms, outcomes)
-        judged = self._judge(round, self._belief_of(round, shown.arms))(shown.arms)  # before their outcomes are known
+        entry = self.ledger.reported(round, shown.arms)
+        played = np.array(entry.arms, dtype=np.intp)
+        judged = self._judge(round, self._belief_of(round, played))(played)  # before these outcomes are known
         self.learner.update(round, arms, outcomes)
-        self.ledger = self.ledger.after(round.t, judged, 1.0 - self.confidence)
+        self.ledger = self.ledger.after(entry, judged, 1.0 - self.confidence)
 
     def _belief_of(self, round: Round, arms: IntArray) -> Belief:
         """Only about ``arms``; the other rows stay 0."""

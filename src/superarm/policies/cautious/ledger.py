@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import zlib
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from superarm.certificates.judge import Judged
+from superarm.groups import IntArray
+from superarm.round import Round
 from superarm.storage import storable
 
 SHARE = 0.5  # of the allowance eps that is saved: with all of it the kept promises would be 1 - eps, and no margin
+REMEMBERED = 64  # rounds of which further parts may be reported
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What has been reported of a round, and what it has paid and earned."""
+
+    t: int
+    contexts: int  # a checksum: another round may have the same number
+    arms: tuple[int, ...] = ()
+    paid: float = 0.0
+    earned: bool = False
 
 
 @storable
@@ -19,22 +37,37 @@ class Ledger:
     probability that each touched group breaks its promise, down to a balance of 0. A trial is allowed only if the
     balance can pay for it, so over all rounds that the account covers the expected number of broken promises is at most
     eps times that of touched groups (rounds that touch none counted as one): each round adds at most the larger of its
-    certified risk and what it earned. That is so where every round is reported whole, once, and before the next one is
-    selected. Of a round in parts each part is judged by itself, and what comes late is judged by what is believed then,
-    so the account is an estimate there.
+    certified risk and what it earned. That is so where every round is reported before the next one is selected. What
+    comes late is judged by what is believed then, and several rounds selected at once may count on the same balance, so
+    the account is an estimate there.
     """
 
     balance: float = 0.0
-    last: int = 0  # the latest round that has earned
+    entries: tuple[Entry, ...] = field(default=())  # the latest rounds
 
-    def after(self, t: int, judged: Judged, eps: float) -> Ledger:
-        """The account after a round in which the judged groups were played.
+    def reported(self, round: Round, arms: IntArray) -> Entry:
+        """The entry of a round with ``arms`` added to what was reported of it before."""
+        checksum = zlib.crc32(np.ascontiguousarray(round.contexts).tobytes())
+        for entry in self.entries:
+            if (entry.t, entry.contexts) == (round.t, checksum):
+                return replace(entry, arms=tuple(sorted({*entry.arms, *arms.tolist()})))
+        return Entry(t=round.t, contexts=checksum, arms=tuple(sorted(arms.tolist())))
 
-        A round whose uncertified groups the account cannot pay for was no trial but exploration, credit or somebody
-        else's choice; it changes nothing. A round reported in several parts earns once.
+    def after(self, entry: Entry, judged: Judged, eps: float) -> Ledger:
+        """The account after the judged groups, all that was reported of a round so far, were played.
+
+        What a round has paid already it does not pay again, and it earns once. One whose uncertified groups the account
+        cannot pay for is no trial but exploration, credit, somebody else's choice, or not yet whole; it only is
+        remembered.
         """
         uncertified = float(judged.broken[judged.broken > eps].sum())
-        if uncertified > self.balance:
-            return self
-        earned = SHARE * eps * max(1, int(judged.promised.sum())) if t > self.last else 0.0
-        return replace(self, balance=max(self.balance + earned - judged.risk, 0.0), last=max(self.last, t))
+        if uncertified > self.balance + entry.paid:
+            return self._with(self.balance, entry)
+        earned = 0.0 if entry.earned else SHARE * eps * max(1, int(judged.promised.sum()))
+        due = max(judged.risk - entry.paid, 0.0)
+        balance = max(self.balance + earned - due, 0.0)
+        return self._with(balance, replace(entry, paid=entry.paid + due, earned=True))
+
+    def _with(self, balance: float, entry: Entry) -> Ledger:
+        others = tuple(old for old in self.entries if (old.t, old.contexts) != (entry.t, entry.contexts))
+        return Ledger(balance=balance, entries=(*others, entry)[-REMEMBERED:])
