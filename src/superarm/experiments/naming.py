@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from superarm.policies.policy import Policy
 Maker = Callable[..., Policy]
 Value = bool | int | float
 
+SETTING = re.compile(r"(?<=\S) (\w+)=(\S+)")
 _KINDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number"}
 
 
@@ -36,8 +38,12 @@ def stated(name: str, settings: Mapping[str, Value]) -> str:
 
 
 def base_of(name: str) -> str:
-    """The name without the settings."""
-    return name.split(maxsplit=1)[0]
+    """The name without the settings.
+
+    >>> base_of("cautious confidence=0.95"), base_of("uniform")
+    ('cautious', 'uniform')
+    """
+    return SETTING.sub("", name)
 
 
 def named(text: str, makers: Mapping[str, Maker]) -> tuple[str, Maker]:

@@ -8,8 +8,6 @@ from superarm.experiments.experiment import Experiment, Setting
 from superarm.experiments.paper import BENCHMARKS, DELTA, ZETA, learners
 from superarm.posteriors.gaussian_process import GaussianProcess
 
-PLAYED = ("tcgp-ucb", "tcgp-ucb-batch", "tcgp-ts", "cautious")  # those of them that there are
-
 
 def problems() -> Experiment:
     """50 random problems, T = 100; a run's problem is drawn by the run's own seed, so no two studies share one.
@@ -22,7 +20,7 @@ def problems() -> Experiment:
         name="problems",
         title="Random problems: one for each run, with every group reward in both senses",
         environment=RandomProblem,
-        policies={name: make for name, make in systems.items() if name in PLAYED or name in BENCHMARKS},
+        policies=systems,
         systems=systems,
         rounds=100,
         runs=50,

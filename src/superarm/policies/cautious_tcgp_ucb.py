@@ -13,7 +13,7 @@ import math
 import os
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from superarm.policies.cautious.search import Search
 from superarm.policies.cautious.trial import on_credit, trial
 from superarm.policies.cautious.whole import WholeSearch
 from superarm.policies.learner import Learner
-from superarm.policies.settings import fraction, oracle_or_exact
+from superarm.policies.settings import fraction, non_negative, oracle_or_exact
 from superarm.policies.ties import Seed
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
@@ -100,8 +100,8 @@ class CautiousTCGPUCB:
         self.confidence = fraction("confidence", confidence)
         if self.confidence < 0.5:
             raise InvalidArgument("confidence", "a number from 0.5 to below 1", repr(confidence))
-        self.reward_width = _non_negative("reward_width", reward_width)
-        self.must_teach = _non_negative("must_teach", must_teach)
+        self.reward_width = non_negative("reward_width", reward_width)
+        self.must_teach = non_negative("must_teach", must_teach)
         self.oracle = oracle_or_exact(oracle)
         self.ledger = Ledger()
 
@@ -167,8 +167,7 @@ class CautiousTCGPUCB:
         return replace(selection, groups=groups, kind=kind, belief=search.belief[selection.arms])
 
     def _judge(self, round: Round, belief: Belief) -> Judge:
-        posterior = self.learner.posterior
-        assert isinstance(posterior, CovaryingPosterior)
+        posterior = cast(CovaryingPosterior, self.learner.posterior)  # it was when the policy was made
         return Judge(round, posterior, belief, 1.0 - self.confidence)
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
@@ -190,9 +189,3 @@ class CautiousTCGPUCB:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
         storage.write(self, path)
-
-
-def _non_negative(argument: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 <= float(value) < math.inf:
-        raise InvalidArgument(argument, "a number >= 0", repr(value))
-    return float(value)

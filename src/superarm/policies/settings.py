@@ -34,6 +34,13 @@ def flag(argument: str, value: Any) -> bool:
     return bool(value)
 
 
+def non_negative(argument: str, value: Any) -> float:
+    """A finite number of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) < math.inf:
+        raise InvalidArgument(argument, "a number >= 0", repr(value))
+    return float(value)
+
+
 def rounds(argument: str, value: Any) -> int:
     """A whole number of rounds >= 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:

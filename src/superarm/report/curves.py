@@ -9,27 +9,12 @@ from __future__ import annotations
 import polars as pl
 
 from superarm.errors import InvalidArgument
-from superarm.experiments.results import with_what_some_say
+from superarm.experiments.results import ALWAYS, with_what_some_say
 from superarm.report.theme import ordered, zeta_of
 
 DRAWN = 200  # rounds that a curve shows at most: more than that is beyond a screen's pixels
 
-COLUMNS = (
-    "policy",
-    "run",
-    "t",
-    "arms",
-    "reward",
-    "optimal_reward",
-    "super_arm_regret",
-    "group_regret",
-    "groups_touched",
-    "groups_satisfied",
-    "status",
-    "alpha",
-    "select_seconds",
-    "update_seconds",
-)
+COLUMNS = tuple(name for name in ALWAYS if name not in ("experiment", "total_regret"))  # what is drawn
 
 
 def checked(frame: pl.DataFrame) -> pl.DataFrame:

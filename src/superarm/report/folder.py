@@ -12,10 +12,11 @@ from rich.table import Table
 
 from superarm.experiments.bounds import bounds_of
 from superarm.experiments.claims import evaluate
+from superarm.experiments.promises import SETTLED
 from superarm.experiments.results import read
 from superarm.report.honesty import honesty, in_a_line
 from superarm.report.page import write_report
-from superarm.report.summary import EARLY, number, percent, spread, summary
+from superarm.report.summary import number, percent, spread, summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,13 @@ def table(frame: pl.DataFrame) -> Group:
     """The summary for a terminal: what each policy earned, and what became of the promises."""
     found = summary(frame)
     listing = _listing("policy")
-    heads = ("reward /\nbenchmark's", "the same\npooled", "group\nregret", "groups\nsatisfied", f"after\nround {EARLY}")
+    heads = (
+        "reward /\nbenchmark's",
+        "the same\npooled",
+        "group\nregret",
+        "groups\nsatisfied",
+        f"after\nround {SETTLED}",
+    )
     for head in heads:
         listing.add_column(head, justify="right", no_wrap=True)
     for row in found.iter_rows(named=True):

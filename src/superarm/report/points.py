@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping
 import altair as alt
 import polars as pl
 
+from superarm.experiments.naming import base_of
+from superarm.experiments.promises import SETTLED
 from superarm.report.curves import thinned
 from superarm.report.labels import SIDES, placed
 from superarm.report.panels import CHOSEN, POWERS, colour, dashes, panel, present, round_axis, seen
-from superarm.report.summary import EARLY, number, percent
-from superarm.report.theme import Style, base_of, base_styles, settings_of
+from superarm.report.summary import number, percent
+from superarm.report.theme import Style, base_styles, settings_of
 
 MOST_DECADES = 6  # that a scale with a zero shows
 TIPS = {
@@ -21,7 +23,7 @@ TIPS = {
     "group regret": "group_regret_mean",
     "group regret, std": "group_regret_std",
     "satisfied, pooled": "satisfied_pooled",
-    f"satisfied after round {EARLY}": "satisfied_late",
+    f"satisfied after round {SETTLED}": "satisfied_late",
     "broken a run": "broken",
     "predicted a run": "predicted",
     "select, median ms": "select_ms",

@@ -8,6 +8,7 @@ import math
 
 import polars as pl
 
+from superarm.experiments.promises import SETTLED
 from superarm.report.curves import (
     checked,
     cumulative,
@@ -16,8 +17,6 @@ from superarm.report.curves import (
     reward_ratio,
 )
 from superarm.report.theme import ordered
-
-EARLY = 10  # rounds that may be spent on learning: "late" figures leave them out
 
 
 def summary(frame: pl.DataFrame) -> pl.DataFrame:
@@ -70,7 +69,7 @@ def summary(frame: pl.DataFrame) -> pl.DataFrame:
         )
         answer = answer.join(final, on="policy", how="left")
     runs = frame.group_by("policy", "run").agg(satisfied=_over("groups_satisfied", "groups_touched"))
-    late = frame.filter(pl.col("t") > EARLY).group_by("policy")
+    late = frame.filter(pl.col("t") > SETTLED).group_by("policy")
     parts = (
         runs.group_by("policy").agg(satisfied_mean=pl.col("satisfied").mean()),
         late.agg(satisfied_late=_over("groups_satisfied", "groups_touched")),

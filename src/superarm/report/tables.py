@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from superarm.calibration.verdict import Finding, Verdict
+from superarm.experiments.promises import SETTLED
 from superarm.report.honesty import Honesty
 from superarm.report.markup import scrolling, swatch, text
-from superarm.report.summary import EARLY, number, percent, spread
+from superarm.report.summary import number, percent, spread
 from superarm.report.theme import Style
 
 # a finding about honesty: its words, icon and class
@@ -32,7 +33,7 @@ def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
         "Super-arm regret, positive part",
         "Group regret",
         "Satisfied groups, pooled",
-        f"Satisfied after round {EARLY}, pooled",
+        f"Satisfied after round {SETTLED}, pooled",
         "Satisfied groups, mean of runs",
         "Select, median ms",
         "Update, median ms",
@@ -75,7 +76,7 @@ def tradeoff(points: pl.DataFrame, looks: Mapping[str, Style]) -> str:
         "Reward ÷ benchmark’s, pooled",
         "Group regret",
         "Satisfied groups, pooled",
-        f"Satisfied after round {EARLY}",
+        f"Satisfied after round {SETTLED}",
         "Broken promises a run",
         "Predicted a run",
         "Select, median ms",

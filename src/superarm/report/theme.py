@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from superarm.experiments.naming import SETTING, base_of
+
 # vl-convert brings Liberation Sans, which has the widths of the other two: exported figures need no installed font.
 EXPORT_FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
 PAGE_FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 
 _ZETA = re.compile(r"\bzeta=([0-9.]+(?:[eE][-+]?[0-9]+)?)$")
-_SETTING = re.compile(r"(?<=\S) (\w+)=(\S+)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,17 +69,6 @@ def zeta_of(policy: str) -> float | None:
     return None if found is None else float(found[1])
 
 
-def base_of(policy: str) -> str:
-    """The policy without its settings.
-
-    Examples
-    --------
-    >>> base_of("cautious confidence=0.95"), base_of("uniform")
-    ('cautious', 'uniform')
-    """
-    return _SETTING.sub("", policy)
-
-
 def settings_of(policy: str) -> dict[str, str]:
     """The settings that a policy's name states.
 
@@ -87,7 +77,7 @@ def settings_of(policy: str) -> dict[str, str]:
     >>> settings_of("tcgp-ucb zeta=0.25 beta_scale=0.5")
     {'zeta': '0.25', 'beta_scale': '0.5'}
     """
-    return dict(_SETTING.findall(policy))
+    return dict(SETTING.findall(policy))
 
 
 def ordered(policies: Iterable[str]) -> list[str]:

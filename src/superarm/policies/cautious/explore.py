@@ -17,6 +17,7 @@ from superarm.certificates.judge import Judge, certificate_of
 from superarm.feasible import Exactly, WholeGroups
 from superarm.groups import Array, IntArray
 from superarm.policies.cautious.candidates import Candidate
+from superarm.posteriors.history import distinct_rows
 from superarm.rewards.normal_forms import Mask
 
 MOST_ARMS = 10  # added in a round, but for those that Exactly demands, and two groups where they are picked whole
@@ -43,12 +44,10 @@ class Uncertainty:
     def __init__(self, judge: Judge) -> None:
         self.posterior = judge.posterior
         self.noise = judge.posterior.noise_std[1] ** 2
-        self.contexts, inverse = np.unique(judge.round.contexts, axis=0, return_inverse=True)
-        self.at = inverse.reshape(-1)  # (M,)
+        first, self.at = distinct_rows(judge.round.contexts)  # at: (M,)
+        self.contexts = judge.round.contexts[first]
         small = len(self.contexts) <= AT_ONCE
         self.prior: Array | None = judge.posterior.covariance(self.contexts)[1] if small else None
-        first = np.empty(len(self.contexts), dtype=np.intp)
-        first[self.at[::-1]] = np.arange(len(self.at))[::-1]
         self.distinct: Array = np.square(judge.belief.std[first, 1])
         self.roots: Array = np.empty((0, len(self.contexts)))
 

@@ -118,16 +118,21 @@ class Search(Candidates):
             return best
         caps = self.round.feasible.caps(self.round.grouping)
         most = self.round.feasible.totals(len(self.round))[1]
+        counts = np.bincount(self._codes[best.arms], minlength=len(caps))
+        free = (counts < caps)[self._codes]
+        free[best.arms] = False
+        able = self.order[free[self.order]]
         refused = 0
-        for arm in self.order[np.argsort(-self.index[self.order], kind="stable")]:
+        for arm in able[np.argsort(-self.index[able], kind="stable")]:
             if refused == REFUSED or len(best.arms) >= most:
                 break
             group = self._codes[arm]
-            if arm in best.arms or np.count_nonzero(self._codes[best.arms] == group) >= caps[group]:
+            if counts[group] >= caps[group]:  # by what was added here
                 continue
             more = self.candidate(np.sort(np.append(best.arms, arm)))
             if more.value > best.value and not len(more.judged.failing(self.eps)):
                 best = more
+                counts[group] += 1
             else:
                 refused += 1
         return best

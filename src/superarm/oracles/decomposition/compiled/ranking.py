@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.oracles.decomposition.compiled.jit import compiled
+from superarm.jit import compiled
 
 FEW = 64  # up to so many are kept sorted by insertion; more are sorted as a whole
 

@@ -1,5 +1,0 @@
-"""Compilation, as everywhere in the package."""
-
-from superarm.jit import compiled
-
-__all__ = ["compiled"]
