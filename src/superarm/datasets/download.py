@@ -183,6 +183,7 @@ def _unpack(archive: Path, target: Path) -> None:
         whole = entries[0] if len(entries) == 1 and entries[0].is_dir() else temporary
         files.layout_of(whole)
         os.replace(whole, target)
+    # What zipfile raises for damaged, cut off, unknown and encrypted members; UnexpectedData for another layout.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnexpectedData) as error:
         archive.unlink()
         raise DownloadFailed(f"{archive.name}: cannot be unpacked ({error}); nothing was kept") from None
