@@ -18,6 +18,8 @@ from superarm.posteriors import (
     SquaredExponential,
 )
 from superarm.posteriors.certificate import largest_error
+from superarm.posteriors.engine import Observations
+from superarm.posteriors.sparse import SparseEngine
 from tests.posteriors.dense import data
 
 KERNELS = [
@@ -94,3 +96,53 @@ def test_without_data_there_is_no_error():
     mean, std = SparsePosterior(KERNELS[0], 0.1).error_bounds(np.zeros((3, 2)))
     np.testing.assert_array_equal(mean, np.zeros((3, 2)))
     np.testing.assert_allclose(std, 0.0, atol=1e-12)
+
+
+def values_at(x, y):
+    """Both outcomes of N rows at once, as an engine takes them."""
+    ones = np.ones(len(x))
+    return Observations(
+        points=x, counts=ones, means=y, scatters=np.zeros_like(y), noise=0.04 * ones, known=np.zeros(len(x), dtype=bool)
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from([kernel for kernel in KERNELS if not isinstance(kernel, tuple | Coregionalised)]),
+    st.integers(0, 10**6),
+    st.integers(1, 40),
+    st.lists(st.integers(0, 8), min_size=1, max_size=4),
+    st.integers(1, 2),
+)
+def test_no_error_exceeds_its_bound_when_points_join_without_the_data(kernel, seed, n, joining, d):
+    x, y = data(seed, n * len(joining), d)
+    points = data(seed + 2, sum(joining), d)[0]
+    c = np.concatenate([data(seed + 1, 15, d)[0], x[:3], points[:3], np.full((1, d), 9.0)])
+    engine = SparseEngine.empty(kernel, GreedyVariance(), np.empty((0, d)), 2)
+    for part, (more, batch) in enumerate(zip(joining, np.split(np.arange(len(x)), len(joining)), strict=True)):
+        start = sum(joining[:part])
+        engine = engine.extended(points[start : start + more]).absorb(values_at(x[batch], y[batch]))
+    exact = ExactPosterior(kernel, 0.2).condition(x, y).predict(c)
+    mean, variance = engine.predict(c)
+    unexplained = engine.unexplained_values()
+    bounds = engine.marginals(c).errors(engine.unrepresented, unexplained, grown=True)
+    assert (np.abs(mean - exact.mean) <= bounds[0] + 1e-8).all()
+    assert (np.abs(np.sqrt(variance) - exact.std[:, 0]) <= bounds[1] + 1e-8).all()
+    prior = kernel.diagonal(c)
+    covered = engine.marginals(c).residual.max() / prior.min()
+    whole = largest_error(engine.unrepresented, unexplained, covered, grown=True) * np.sqrt(prior)
+    assert (bounds[0] <= whole[:, None] + 1e-9).all()
+    assert (bounds[1] <= whole + 1e-9).all()
+
+
+def test_points_that_join_at_first_are_as_if_they_had_been_there():
+    x, y = data(3, 30, 2)
+    points = data(4, 12, 2)[0]
+    rule = GreedyVariance()
+    whole = SparseEngine.empty(KERNELS[0], rule, points, 2).absorb(values_at(x, y))
+    joined = SparseEngine.empty(KERNELS[0], rule, points[:5], 2).extended(points[5:]).absorb(values_at(x, y))
+    for ours, theirs in zip(joined.predict(x), whole.predict(x), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(joined.log_marginal_likelihood(), whole.log_marginal_likelihood())
+    # A point that depends on those already there adds nothing.
+    assert len(joined.extended(points[3:5]).basis) == len(joined.basis)

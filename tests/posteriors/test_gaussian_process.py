@@ -169,6 +169,77 @@ def test_a_first_batch_beyond_the_reach_of_a_factor(monkeypatch):
     assert posterior.error_bound > 1e-6
 
 
+def stored(posterior, folder):
+    """Bytes of everything that a posterior holds."""
+    storage.write(posterior, folder / "posterior.zip")
+    return (folder / "posterior.zip").stat().st_size
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("name", ["low rank", "low rank, two dimensions", "low rank, coregionalised"])
+def test_a_stream_without_end_needs_no_more_memory(name, missing, monkeypatch, tmp_path):
+    monkeypatch.setattr(low_rank, "REMEMBERED", 400)
+    kernel, noise_std, d = FORMS[name]
+    x, y = data(2, 1500, d, missing=missing)
+    posterior = GaussianProcess(kernel, noise_std)
+    sizes = {}
+    for part in np.split(np.arange(1500), 15):
+        posterior = posterior.condition(x[part], y[part])
+        sizes[part[-1] + 1] = stored(posterior, tmp_path)
+    assert posterior.observations == (~np.isnan(y)).any(axis=1).sum()
+    assert sizes[1000] < 0.9 * max(sizes.values())
+    assert sizes[1500] < 1.05 * sizes[1000]
+    # What was let go is not lost.
+    exact = ExactPosterior(kernel, noise_std).condition(x, y)
+    c = np.concatenate([data(3, 40, d)[0], x[:3], x[-3:]])
+    assert_close(posterior, exact, c)
+    assert posterior.learned() is posterior
+
+
+def test_a_new_region_is_learnt_though_the_data_before_it_were_let_go(monkeypatch, tmp_path):
+    monkeypatch.setattr(low_rank, "REMEMBERED", 400)
+    x, y = data(2, 900, 1)
+    x[600:] += 2.5
+    seen = GaussianProcess(SE, 0.1).condition(x[:600], y[:600])
+    exact = ExactPosterior(SE, 0.1).condition(x[:600], y[:600])
+    inside, outside = np.linspace(-1, 1, 30)[:, None], np.linspace(1.5, 3.5, 30)[:, None]
+    # Before anything is seen there, the belief returns to the prior, without the help of the data.
+    np.testing.assert_allclose(seen.predict(outside).std, exact.predict(outside).std, rtol=0, atol=1e-3)
+    grown_here = grown(seen, x[600:], y[600:], (40,))
+    exact = exact.condition(x[600:], y[600:])
+    ours, theirs = (posterior.predict(np.concatenate([inside, outside])) for posterior in (grown_here, exact))
+    errors = np.abs(ours.mean - theirs.mean).max(), np.abs(ours.std - theirs.std).max()
+    assert max(errors) < 1e-5 < grown_here.error_bound < 1e-3
+    engine = grown_here.state.engines[0].inner
+    assert engine.grown
+    assert engine.rank > seen.state.engines[0].inner.rank
+    assert grown_here.predict([[50.0]]).std == pytest.approx(1.0)
+    storage.write(seen, tmp_path / "posterior")
+    loaded = grown(storage.read(tmp_path / "posterior"), x[600:], y[600:], (40,))
+    np.testing.assert_array_equal(loaded.predict(x).mean, grown_here.predict(x).mean)
+
+
+def test_a_basis_that_grows_without_the_data_has_a_largest_size(monkeypatch):
+    monkeypatch.setattr(low_rank, "REMEMBERED", 400)
+    monkeypatch.setattr(low_rank, "LARGEST", 40)
+    x, y = data(2, 900, 1)
+    x[500:] = np.linspace(2.0, 60.0, 400)[:, None]
+    posterior = grown(GaussianProcess(SE, 0.1), x, y, (90,))
+    assert posterior.state.engines[0].inner.rank == 40
+    # What has no place in the basis keeps the variance of its prior.
+    assert posterior.predict([[59.0]]).std == pytest.approx(1.0)
+
+
+def test_a_first_batch_beyond_what_is_remembered(monkeypatch):
+    monkeypatch.setattr(low_rank, "REMEMBERED", 400)
+    x, y = data(2, 600, 1)
+    posterior = GaussianProcess(SE, 0.1).condition(x, y)
+    assert posterior.state.history.runs == ()
+    assert_close(posterior, ExactPosterior(SE, 0.1).condition(x, y), x[::20])
+    with pytest.raises(ValueError, match=r"contexts: expected a finite array of shape \(M, 1\)"):
+        posterior.predict(np.zeros((3, 2)))
+
+
 def test_repeats_do_not_pile_up():
     grid = np.linspace(0, 1, 250)[:, None]
     posterior = GaussianProcess(SE, 0.3)

@@ -40,6 +40,11 @@ class AdaptiveEngine:
         return self.inner.jitter
 
     @property
+    def needs_data(self) -> bool:
+        """Whether its form does."""
+        return self.inner.needs_data
+
+    @property
     def error_bound(self) -> float:
         """Bound of the errors of mean and standard deviation, as a share of the prior standard deviation."""
         return self.inner.error_bound if isinstance(self.inner, LowRankEngine) else 0.0
@@ -73,6 +78,8 @@ class AdaptiveEngine:
         return replace(self, inner=exact, look=self.look if n < self.look else 2 * n)
 
     def _low_rank(self, inner: LowRankEngine, everything: Callable[[], Observations]) -> AdaptiveEngine:
+        if not inner.needs_data:  # from here on there is no other form
+            return replace(self, inner=inner)
         kernel, n = inner.sparse.kernel, inner.distinct
         if (inner.error_bound > EXACTNESS and n <= MOST) or inner.rank > n // 2:
             data = everything().present()

@@ -11,7 +11,19 @@ H(w) = Var(h* - w.h), where |sqrt(H(w)) - sqrt(delta)| <= sqrt(E w^T N w). Hence
     v + max(0, sqrt(delta) - sqrt(a E))^2 / (1 + E)  <=  exact variance  <=  v + eta^2,
 
 and H <= eta^2 at the exact weights, too. The exact mean minus ours is Cov(h* - w.h, alpha.h) at these weights, with
-alpha = (Q + N)^-1 y, Q the covariance of g; so it is at most eta sqrt(E) sqrt(y^T (Q + N)^-1 y).
+alpha = (Q + N)^-1 y, Q the covariance of g; so it is at most eta sqrt(E) rho, rho = sqrt(y^T (Q + N)^-1 y).
+
+Features that joined when earlier data were gone are missing from these data's g and are part of their h, so that g and
+h are correlated. Then only differences of lengths are left: the exact standard deviation sd is the least length of
+(g* - w.g - w.noise) + (h* - w.h) over weights w, ours the least length of the first bracket, the second is at most
+sqrt(delta) + sqrt(E w^T N w), and w^T N w is at most the square of either length at its own best weights. Hence
+
+    (sqrt(v) - sqrt(delta)) / (1 + sqrt(E))  <=  sd  <=  sqrt(v) + eta.
+
+At the exact weights f* - w.y is uncorrelated with the data, so the exact mean minus ours is the covariance of the two
+brackets' sum with alpha.(g + h + noise) less that of the first with alpha.(g + noise): three terms, at most
+
+    rho (sqrt(E) (sd + eta') + eta' + sqrt(E) eta')   with   eta' = sqrt(delta) + sqrt(E) sd.
 """
 
 from __future__ import annotations
@@ -37,7 +49,7 @@ class Marginals:
         """Their sum, v + delta, within [0, k(x, x)]: ``(m,)``."""
         return np.clip(self.represented + self.residual, 0.0, self.prior)
 
-    def errors(self, unrepresented: float, unexplained: Array) -> tuple[Array, Array]:
+    def errors(self, unrepresented: float, unexplained: Array, grown: bool = False) -> tuple[Array, Array]:
         """Bounds of the errors of the mean ``(m, q)`` and of the standard deviation ``(m,)``.
 
         Parameters
@@ -45,25 +57,43 @@ class Marginals:
         unrepresented
             E.
         unexplained
-            sqrt(y^T (Q + N)^-1 y) of each column of values, ``(q,)``.
+            rho of each column of values, ``(q,)``.
+        grown
+            Whether features joined when earlier data were gone.
         """
         v, delta = self.represented, self.residual
         spanned = np.maximum(self.prior - delta, v)
         a = np.maximum(v - np.square(v) / np.where(spanned > 0, spanned, 1.0), 0.0)
         spread = np.sqrt(a * unrepresented)
         eta = np.sqrt(delta) + spread
-        least = v + np.square(np.maximum(np.sqrt(delta) - spread, 0.0)) / (1.0 + unrepresented)
-        std, above, below = np.sqrt(self.variance), np.sqrt(v + np.square(eta)), np.sqrt(least)
+        share = np.sqrt(unrepresented)
+        if grown:
+            below, above = np.maximum(np.sqrt(v) - np.sqrt(delta), 0.0) / (1.0 + share), np.sqrt(v) + eta
+        else:
+            least = v + np.square(np.maximum(np.sqrt(delta) - spread, 0.0)) / (1.0 + unrepresented)
+            below, above = np.sqrt(least), np.sqrt(v + np.square(eta))
         # The exact standard deviation is within [below, above], and at most that of the prior.
-        error = np.maximum(np.minimum(above, np.sqrt(self.prior)) - std, std - below)
-        return np.multiply.outer(eta * np.sqrt(unrepresented), unexplained), np.maximum(error, 0.0)
+        std, above = np.sqrt(self.variance), np.minimum(above, np.sqrt(self.prior))
+        error = np.maximum(np.maximum(above - std, std - below), 0.0)
+        mean = _first_order(share, np.sqrt(delta), above) if grown else eta * share
+        return np.multiply.outer(mean, unexplained), error
 
 
-def largest_error(unrepresented: float, unexplained: Array, tolerance: float) -> float:
+def largest_error(unrepresented: float, unexplained: Array, tolerance: float, grown: bool = False) -> float:
     """Bound of every error where delta(x) <= tolerance * k(x, x), as a share of the prior standard deviation there.
 
     From a <= k(x, x) / 4: that of the mean is (sqrt(tolerance) + sqrt(E) / 2) sqrt(E) sqrt(y^T (Q + N)^-1 y), and that
-    of the standard deviation is below the same with 2 for the last factor.
+    of the standard deviation is below the same with 2 for the last factor. Where features joined without the data, they
+    are the bound of each mean at a standard deviation of the prior's, and sqrt(E) + 2 sqrt(tolerance).
     """
-    eta = np.sqrt(tolerance) + np.sqrt(unrepresented) / 2
-    return float(eta * np.sqrt(unrepresented) * max(2.0, unexplained.max(initial=0.0)))
+    share, outside, values = np.sqrt(unrepresented), np.sqrt(tolerance), unexplained.max(initial=0.0)
+    if grown:
+        return float(max(_first_order(share, outside, np.ones(1))[0] * values, share + 2 * outside))
+    return float((outside + share / 2) * share * max(2.0, values))
+
+
+def _first_order(share: float, outside: Array | float, std: Array) -> Array:
+    """Bound of the error of a mean, without its factor rho, from sqrt(E), sqrt(delta) and a bound of the exact sd."""
+    eta = outside + share * std
+    bound: Array = share * (std + eta) + eta + share * eta
+    return bound

@@ -66,6 +66,11 @@ class Engine(Protocol):
         """Largest variance ever added to keep a covariance positive definite."""
         ...
 
+    @property
+    def needs_data(self) -> bool:
+        """Whether it may ask for ``everything`` again."""
+        ...
+
     def condition(self, batch: Observations, everything: Callable[[], Observations]) -> Self:
         """The engine that has also seen ``batch``; ``everything`` includes it."""
         ...

@@ -41,6 +41,11 @@ class ExactEngine:
         """Largest variance ever added to keep a covariance positive definite."""
         return self.factor.jitter
 
+    @property
+    def needs_data(self) -> bool:
+        """Always: repeats may make a new factor the cheaper one."""
+        return True
+
     def condition(self, batch: Observations, everything: Callable[[], Observations]) -> ExactEngine:
         """Append the batch as rows, or start again on the distinct points where that is cheaper."""
         batch = batch.present()

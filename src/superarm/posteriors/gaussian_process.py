@@ -25,7 +25,8 @@ class GaussianProcess(StatefulPosterior):
     dimensions have, it moves to a low-rank form whose cost does not grow with n, provided that its mean and standard
     deviation are certified to be within 1e-6 prior standard deviations of the exact ones; it moves back when they no
     longer are (beyond 10,000 distinct contexts it stays, and ``error_bound`` tells). The choice depends on the data
-    alone, and ``form`` says what it is.
+    alone, and ``form`` says what it is. Beyond 100,000 distinct contexts in low-rank form the outcomes themselves are
+    let go: memory stays as it is, ``distinct`` counts a context whenever it comes, and ``learned`` changes nothing.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ class GaussianProcess(StatefulPosterior):
     def error_bound(self) -> float:
         """Largest error of mean and std against the exact ones, in prior standard deviations; 0.0 where exact.
 
-        For contexts among and around the data; any other is held to 1e-6 by a bound of its own.
+        For contexts among and around the data; any other is held to 1e-6 by a bound of its own while the data are kept.
         """
         return max(engine.error_bound for engine in self._engines)
 

@@ -8,7 +8,7 @@ of growing size, so that remembering K more outcomes touches O(K log n) of the o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,8 @@ class History:
     runs: tuple[Collapsed, ...] = ()
     observations: int = 0
     distinct: int = 0
-    declared: int | None = None  # D, where it is known before anything was observed
+    declared: int | None = None  # D, where the runs do not tell
+    forgetful: bool = False  # whether outcomes are only counted, each context as a new one
 
     @property
     def dimension(self) -> int | None:
@@ -59,11 +60,18 @@ class History:
 
     def remember(self, batch: Collapsed, rows: int, known: npt.NDArray[np.bool_]) -> History:
         """The history with one more batch, made of ``rows`` rows of outcomes."""
+        fresh = int((~known.any(axis=1)).sum())
+        counted = replace(self, observations=self.observations + rows, distinct=self.distinct + fresh)
+        if self.forgetful:
+            return counted
         runs = (*self.runs, batch)
         while len(runs) > 1 and 2 * len(runs[-1]) >= len(runs[-2]):
             runs = (*runs[:-2], joined(runs[-2:]))
-        fresh = int((~known.any(axis=1)).sum())
-        return History(runs=runs, observations=self.observations + rows, distinct=self.distinct + fresh)
+        return replace(counted, runs=runs)
+
+    def forgotten(self) -> History:
+        """The history without its outcomes, which takes no more of them either."""
+        return replace(self, runs=(), declared=self.dimension, forgetful=True)
 
 
 def fingerprint(rows: Array, seed: int = 0) -> npt.NDArray[np.uint64]:

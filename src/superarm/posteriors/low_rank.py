@@ -29,18 +29,28 @@ IMPROVABLE = 1e-12
 SAMPLE = 500
 # Share by which a box around the data is enlarged on every side.
 MARGIN = 0.05
+# Distinct points up to which the data are kept, some 200 bytes each; afterwards memory stays as it is.
+REMEMBERED = 100_000
+# Points of a basis that grows without the data: its square is held and worked through every round.
+LARGEST = 3000
 
 
 @storable
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LowRankEngine:
-    """Posterior of a scalar process on greedily chosen points; the data are kept to choose more when needed."""
+    """Posterior of a scalar process on greedily chosen points.
+
+    The data are kept to choose more points when needed. Beyond REMEMBERED distinct ones they are let go: what they say
+    is in the root of the sparse form, and a point that joins the basis then starts from its prior. What is left out is
+    the part of the data that the old basis did not represent, which the certificate bounds.
+    """
 
     sparse: SparseEngine
-    data: tuple[Observations, ...]  # all of them, each part less than half as long as the one before
+    data: tuple[Observations, ...]  # all of them, each part less than half as long as the one before; or none
     distinct: int  # points at which values were seen
     weight: float  # sum_i k(x_i, x_i) / s2_i over the data
     completeness: float  # residual share of that weight when the basis was chosen
+    grown: bool = False  # whether points joined the basis when the data were gone
 
     @staticmethod
     def of(kernel: Kernel, data: Observations, most: int) -> LowRankEngine | None:
@@ -65,19 +75,44 @@ class LowRankEngine:
         return 0.0
 
     @property
+    def needs_data(self) -> bool:
+        """Whether they are still kept."""
+        return bool(self.data)
+
+    @property
     def error_bound(self) -> float:
         """Bound of the errors of mean and standard deviation, as a share of the prior standard deviation.
 
         It holds where the basis is complete, as it is at the data and around them. Elsewhere :meth:`predict` holds each
-        point to EXACTNESS by its own bound, as far as a larger basis brings that down.
+        point to EXACTNESS by its own bound, as far as a larger basis brings that down and the data are kept.
         """
-        return largest_error(self.sparse.unrepresented, self.sparse.unexplained_values(), COMPLETE)
+        return largest_error(self.sparse.unrepresented, self.sparse.unexplained_values(), COMPLETE, self.grown)
 
     def condition(self, batch: Observations, everything: Callable[[], Observations]) -> LowRankEngine:
         """Absorb the batch; choose more points where that brings the error down and it needs to come down."""
         batch = batch.present()
         if len(batch.counts) == 0:
             return self
+        if not self.needs_data:
+            return self._streamed(batch)
+        engine = self._with(batch, everything)
+        return engine if engine.distinct <= REMEMBERED else replace(engine, data=())
+
+    def _streamed(self, batch: Observations) -> LowRankEngine:
+        """Absorb the batch without the data before it; what the basis does not represent joins it first."""
+        kernel, sparse = self.sparse.kernel, self.sparse
+        chosen = greedy(kernel, sparse.basis, batch.points, IMPROVABLE, max(0, LARGEST - self.rank))
+        if chosen:
+            sparse = sparse.extended(batch.points[chosen])
+        return replace(
+            self,
+            sparse=sparse.absorb(batch),
+            distinct=self.distinct + int((~batch.known).sum()),
+            weight=self.weight + _weight(kernel, batch),
+            grown=self.grown or bool(chosen),
+        )
+
+    def _with(self, batch: Observations, everything: Callable[[], Observations]) -> LowRankEngine:
         distinct = self.distinct + int((~batch.known).sum())
         engine = replace(
             self,
@@ -101,6 +136,8 @@ class LowRankEngine:
     def predict(self, points: Array) -> tuple[Array, Array]:
         """Mean and variance; points that the basis does not represent well enough join it for this once."""
         marginals = self.sparse.marginals(points)
+        if not self.needs_data:
+            return marginals.mean, marginals.variance
         poor = self._poor(marginals)
         if not poor.any():
             return marginals.mean, marginals.variance
@@ -108,6 +145,8 @@ class LowRankEngine:
 
     def covariance(self, points: Array, others: Array) -> Array:
         """As :meth:`predict`: points that the basis does not represent well enough join it for this once."""
+        if not self.needs_data:
+            return self.sparse.covariance(points, others)
         asked = points if others is points else np.concatenate([points, others])
         poor = self._poor(self.sparse.marginals(asked))
         engine = self._covering(asked[poor]) if poor.any() else self.sparse
@@ -132,7 +171,10 @@ class LowRankEngine:
         return _built(kernel, np.concatenate([self.sparse.kept, points[chosen]]), data).sparse
 
     def log_marginal_likelihood(self) -> float:
-        """A lower bound, below the exact one by at most E / 2 * (1 + y^T (Q + N)^-1 y) for each column."""
+        """A lower bound, below the exact one by at most E / 2 * (1 + y^T (Q + N)^-1 y) for each column.
+
+        Once points joined the basis without the data, only an estimate.
+        """
         return self.sparse.log_marginal_likelihood()
 
     def column(self, j: int) -> LowRankEngine:
@@ -175,7 +217,7 @@ def _built(kernel: Kernel, kept: Array, data: Observations) -> LowRankEngine:
     weight = _weight(kernel, data)
     return LowRankEngine(
         sparse=sparse,
-        data=(data,),
+        data=(data,) if len(data.counts) <= REMEMBERED else (),
         distinct=len(data.counts),
         weight=weight,
         completeness=sparse.unrepresented / weight if weight > 0 else 0.0,

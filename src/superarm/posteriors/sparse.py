@@ -67,6 +67,11 @@ class SparseEngine:
         """Always 0.0: dependent inducing points are left out of the basis instead."""
         return 0.0
 
+    @property
+    def needs_data(self) -> bool:
+        """Always: the inducing points may change."""
+        return True
+
     def condition(self, batch: Observations, everything: Callable[[], Observations]) -> SparseEngine:
         """Rotate the batch into the statistics, or all data when the inducing points change."""
         kept = self.kept.reshape(len(self.kept), batch.points.shape[1])
@@ -106,6 +111,16 @@ class SparseEngine:
             constant=self.constant + data.within() - 0.5 * np.log(2 * np.pi * noise).sum(),
             unrepresented=unrepresented,
         )
+
+    def extended(self, points: Array) -> SparseEngine:
+        """With more inducing points ``(s, P)``, of whose own features the data so far are taken to have none."""
+        basis, r = self.basis.extended(self.kernel, points), len(self.basis)
+        added = len(basis) - r
+        root = np.zeros((len(self.root) + added, len(self.root) + added))
+        old = np.delete(np.arange(len(root)), np.s_[r : r + added])
+        root[np.ix_(old, old)] = self.root
+        root[range(r, r + added), range(r, r + added)] = 1.0
+        return replace(self, kept=np.concatenate([self.kept, points]), basis=basis, root=root)
 
     def _whitened(self, points: Array) -> tuple[Array, Array, Array]:
         """Features phi ``(r, m)``, w = R^-T phi ``(r, m)``, c ``(r, q)``."""

@@ -87,6 +87,11 @@ class StateSpaceEngine:
         """Always 0.0: no covariance is ever factorised."""
         return 0.0
 
+    @property
+    def needs_data(self) -> bool:
+        """Always, to learn hyperparameters; it has the values itself."""
+        return True
+
     def condition(self, batch: Observations, everything: Callable[[], Observations]) -> StateSpaceEngine:
         """Merge the batch into the sorted values, and sweep over them anew."""
         batch = batch.present()

@@ -35,7 +35,8 @@ class StatefulPosterior:
     def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> Self:
         """The same data with hyperparameters learnt from them: see :class:`Learning`.
 
-        This very posterior, where there is too little to learn from or nothing better is found.
+        This very posterior, where there is too little to learn from, nothing better is found, or the outcomes are no
+        longer kept.
         """
         state = learned(self.state, learning, seed)
         return self if state is self.state else self._with(state)

@@ -114,7 +114,10 @@ class TwoOutputs:
         if self.shared and not came.all():
             # From here on the outputs have seen different data; so far they share the factor.
             state = replace(state, engines=(self.engines[0].column(0), self.engines[0].column(1)))
-        return state._shown(batch, known)
+        state = state._shown(batch, known)
+        if any(engine.needs_data for engine in state.engines):
+            return state
+        return replace(state, history=history.forgotten())
 
     def everything(self) -> tuple[Observations, ...]:
         """All that each engine was told, as if at once; something was observed."""
