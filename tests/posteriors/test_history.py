@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from superarm.posteriors import history as history_module
-from superarm.posteriors.history import History, collapse, distinct_rows, find_rows, fingerprint, joined
+from superarm.posteriors.history import History, collapse, distinct_rows, find_rows, fingerprint, joined, merged
 
 
 def remembered(x, y, sizes):
@@ -69,6 +69,22 @@ def test_fingerprints_depend_on_bytes_and_seed_only():
     assert (fingerprint(x, -1) != fingerprint(x)).all()
     ones = np.unpackbits(fingerprint(x).view(np.uint8)).mean()
     assert abs(ones - 0.5) < 0.01
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_compiled_or_not(columns, monkeypatch):
+    rng = np.random.default_rng(5)
+    x, first = rng.random((400, 3)), rng.random(400) < 0.3
+    first[0] = True
+    counts = rng.integers(0, 4, (400, columns)).astype(float)
+    means, scatters = rng.standard_normal((400, 2)), rng.random((400, 2))
+    keys, (total, mean, scatter) = fingerprint(x, 7), merged(first, counts, means, scatters)
+    monkeypatch.setattr(history_module, "loops", lambda: None)
+    np.testing.assert_array_equal(fingerprint(x, 7), keys)
+    expected = merged(first, counts, means, scatters)
+    np.testing.assert_array_equal(total, expected[0])
+    np.testing.assert_allclose(mean, expected[1], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(scatter, expected[2], rtol=1e-13)
 
 
 @pytest.mark.parametrize("compiled", [True, False])

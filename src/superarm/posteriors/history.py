@@ -77,6 +77,10 @@ class History:
 def fingerprint(rows: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
     """64 well-mixed bits of each row, a pure function of its bytes and the seed, ``(n,)``."""
     bits = np.ascontiguousarray(rows).view(np.uint64)
+    compiled = loops()
+    if compiled is not None:
+        keys: npt.NDArray[np.uint64] = compiled.fingerprint(bits, np.uint64(seed % 2**64))
+        return keys
     state = np.full(len(rows), seed % 2**64, dtype=np.uint64)
     for d in range(bits.shape[1]):
         # One step of the SplitMix64 generator for each word.
@@ -106,7 +110,11 @@ def _merged(contexts: Array, counts: Array, means: Array, scatters: Array, keys:
 
 
 def merged(first: npt.NDArray[np.bool_], counts: Array, means: Array, scatters: Array) -> tuple[Array, Array, Array]:
-    """Counts, means and scatters of the groups of rows that begin where ``first`` says so."""
+    """Counts ``(n, q or 1)``, means and scatters ``(n, q)`` of the groups of rows that begin where ``first`` says so."""
+    compiled = loops()
+    if compiled is not None:
+        total, mean, scatter = compiled.merged(first, counts, means, scatters)
+        return total, mean, scatter
     starts = np.flatnonzero(first)
     group = np.cumsum(first) - 1
     total = np.add.reduceat(counts, starts)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from superarm.posteriors.compiled.columns import add_columns
-from superarm.posteriors.compiled.rows import distinct, find
+from superarm.posteriors.compiled.rows import distinct, find, fingerprint, merged
 from superarm.posteriors.compiled.stationary import fill
 
 
@@ -15,6 +15,8 @@ def warm_up() -> None:
     words = x.view(np.uint64)
     distinct(words)
     find(words, words)
+    fingerprint(words, np.uint64(0))
+    merged(np.ones(1, dtype=np.bool_), x, x, x)
 
 
-__all__ = ["add_columns", "distinct", "fill", "find", "warm_up"]
+__all__ = ["add_columns", "distinct", "fill", "find", "fingerprint", "merged", "warm_up"]

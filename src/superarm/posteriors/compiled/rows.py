@@ -1,4 +1,4 @@
-"""Equal rows, found by a hash table with open addressing over the words of the rows."""
+"""Equal rows: found by a hash table with open addressing over the words of the rows, and merged."""
 
 from __future__ import annotations
 
@@ -8,15 +8,30 @@ from superarm.jit import compiled
 
 
 @compiled
-def _slot(words, i, mask):
-    """Where the search for a row begins: one step of the SplitMix64 generator for each word."""
-    state = np.uint64(0)
+def _mixed(words, i, seed):
+    """64 well-mixed bits of a row: one step of the SplitMix64 generator for each word."""
+    state = np.uint64(seed)
     for d in range(words.shape[1]):
         state = (state ^ words[i, d]) + np.uint64(0x9E3779B97F4A7C15)
         state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         state ^= state >> np.uint64(31)
-    return np.intp(state & mask)
+    return state
+
+
+@compiled
+def fingerprint(words, seed):
+    """The mixed bits of every row of words ``(n, D)``, ``(n,)``."""
+    keys = np.empty(len(words), dtype=np.uint64)
+    for i in range(len(words)):
+        keys[i] = _mixed(words, i, seed)
+    return keys
+
+
+@compiled
+def _slot(words, i, mask):
+    """Where the search for a row begins."""
+    return np.intp(_mixed(words, i, 0) & mask)
 
 
 @compiled
@@ -70,3 +85,27 @@ def find(words, among):
             slot = (slot + 1) & np.intp(mask)
         place[i] = table[slot]
     return place
+
+
+@compiled
+def merged(first, counts, means, scatters):
+    """See :func:`superarm.posteriors.history.merged`."""
+    groups, q = first.sum(), means.shape[1]
+    total, mean, scatter = np.zeros((groups, counts.shape[1])), np.zeros((groups, q)), np.zeros((groups, q))
+    group = -1
+    for i in range(len(first)):
+        group += first[i]
+        for j in range(counts.shape[1]):
+            total[group, j] += counts[i, j]
+        for j in range(q):
+            mean[group, j] += counts[i, j % counts.shape[1]] * means[i, j]
+    for g in range(groups):
+        for j in range(q):
+            mean[g, j] /= max(total[g, j % counts.shape[1]], 1.0)
+    group = -1
+    for i in range(len(first)):
+        group += first[i]
+        for j in range(q):
+            away = means[i, j] - mean[group, j]
+            scatter[group, j] += scatters[i, j] + counts[i, j % counts.shape[1]] * (away * away)
+    return total, mean, scatter
