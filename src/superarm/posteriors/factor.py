@@ -150,9 +150,10 @@ class Factor:
         # New rows [V^T | L_new] of L, with the Schur complement S = K_new + N_new - V^T V = L_new L_new^T.
         rows = np.ascontiguousarray(v.T)
         schur = kernel(points, points) - rows @ v
-        corner, jitter = _root(schur, noise, kernel.diagonal(points))
-        z = np.ascontiguousarray(blas.dtrsm(1.0, corner, y - rows @ self.z, lower=1))
-        corner, inverse = np.ascontiguousarray(corner), np.ascontiguousarray(lapack.dtrtri(corner, lower=1)[0])
+        # L_new^T in the order of LAPACK is L_new in ours.
+        upper, jitter = _root(schur, noise, kernel.diagonal(points))
+        z = np.ascontiguousarray(blas.dtrsm(1.0, upper, y - rows @ self.z, trans_a=1))
+        corner, inverse = upper.T, lapack.dtrtri(upper)[0].T
         if len(self) % BLOCK:
             blocks = (*self.blocks[:-1], self.blocks[-1].grown(points, rows, corner, inverse))
         else:
@@ -184,7 +185,7 @@ def _norm(matrix: Array) -> float:
 
 
 def _root(schur: Array, noise: Array, prior: Array) -> tuple[Array, float]:
-    """Cholesky factor of schur + noise + jitter, and the least jitter that rounding demands.
+    """L^T of the Cholesky factor L of schur + noise + jitter, and the least jitter that rounding demands.
 
     In exact arithmetic schur is positive semidefinite, so no squared pivot is below the noise; one far
     below it is rounding. Rows are judged each on its own scale: two outputs may differ by orders of magnitude.
@@ -194,7 +195,7 @@ def _root(schur: Array, noise: Array, prior: Array) -> tuple[Array, float]:
     for relative in JITTERS:
         total = schur.copy()
         total.flat[:: len(total) + 1] += noise + relative * scale
-        root, failed = lapack.dpotrf(total.T, lower=1, clean=1, overwrite_a=1)
+        root, failed = lapack.dpotrf(total.T, lower=0, clean=1, overwrite_a=1)
         if not failed and np.isfinite(root).all() and (np.square(np.diagonal(root)) >= least).all():
             return root, relative * float(scale.max())
     raise InvalidArgument("kernel", "finite and positive semidefinite", "a covariance that is neither")
