@@ -89,7 +89,9 @@ def test_groups_partition_the_arms(labels):
     for position, label in enumerate(groups.labels):
         assert groups.members(position).tolist() == [arm for arm, other in enumerate(labels) if other == label]
         assert groups.position(label) == position
-    assert groups.sizes.sum() == len(labels)
+    assert groups.sizes.tolist() == [labels.count(label) for label in groups.labels]
+    assert groups.largest == max(groups.sizes, default=0)
+    assert not groups.sizes.flags.writeable  # everyone is given the same
     assert [groups.labels[code] for code in groups.codes] == labels
 
 

@@ -52,10 +52,17 @@ class Groups:
     def __len__(self) -> int:
         return len(self.labels)
 
-    @property
+    @cached_property
     def sizes(self) -> IntArray:
         """(G,) number of arms in each group."""
-        return np.diff(self.starts)
+        sizes = self.starts[1:] - self.starts[:-1]
+        sizes.setflags(write=False)
+        return sizes
+
+    @cached_property
+    def largest(self) -> int:
+        """Number of arms in the largest group."""
+        return int(self.sizes.max(initial=0))
 
     def members(self, group: int) -> IntArray:
         """Arms of the group at position ``group``, ascending."""
@@ -120,6 +127,11 @@ class Groups:
 def sums_by(codes: IntArray, values: Array, size: int) -> Array:
     """(size,) sum of ``values`` over each code."""
     return np.bincount(codes, weights=values, minlength=size).astype(np.float64, copy=False)
+
+
+def magnitude(values: Array) -> float:
+    """The largest absolute value; 0 where there are none."""
+    return float(np.abs(values).max(initial=0.0))
 
 
 def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable, ...], IntArray]:

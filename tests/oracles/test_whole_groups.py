@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -129,6 +131,40 @@ def test_groups_judged_together_are_judged_as_by_the_predicate(seed):
     good = GoodSubgroups(round, b)
     one_by_one = [good.is_good(g, round.grouping.members(g)) for g in range(len(round.labels))]
     assert good.whole.tolist() == one_by_one
+
+
+def test_one_group_that_is_good_as_a_whole_settles_that_not_all_is_lost():
+    asked = []
+
+    def least(values):
+        asked.append(len(values))
+        return float(min(values))
+
+    selection = ask(
+        np.ones(6),
+        list("aaabbb"),
+        2,
+        np.array([1.0, 1, 1, 0, 0, 0]),
+        constraint=Custom(least, monotone="increasing") >= 1,
+    )
+    assert selection.arms.tolist() == [0, 1, 2]
+    assert asked == [3, 3, 3]  # both groups whole, and the picked one for the report; no part of either
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**6))
+def test_groups_are_picked_as_by_sorting_their_exact_sums(seed):
+    rng = np.random.default_rng(seed)
+    groups, index, order = rng.integers(0, 9, 30), rng.normal(size=30), rng.permutation(30)
+    if rng.uniform() < 0.7:  # ties, in some of which plain addition would see none
+        index = np.round(index, 1)
+    members = {group: np.flatnonzero(groups == group) for group in np.unique(groups).tolist()}
+    totals = {group: math.fsum(index[arms]) for group, arms in members.items()}
+    first = {group: int(np.flatnonzero(groups[order] == group)[0]) for group in members}
+    ranked = sorted((group for group in members if totals[group] > 0), key=lambda group: (-totals[group], first[group]))
+    n = int(rng.integers(0, 6))
+    arms = sorted(arm for group in ranked[:n] for arm in members[group].tolist())
+    assert ask(index, groups, n, order=order).arms.tolist() == arms
 
 
 def test_groups_are_ranked_by_exact_sums():

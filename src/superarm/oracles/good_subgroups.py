@@ -16,7 +16,7 @@ import numpy as np
 
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.feasible import WholeGroups
-from superarm.groups import Array, IntArray, real_array
+from superarm.groups import Array, IntArray, magnitude, real_array
 from superarm.oracles.sizes import size_attained
 from superarm.rewards.group_reward import GroupReward, is_good, is_structured
 from superarm.rewards.normal_forms import (
@@ -184,8 +184,8 @@ class GoodSubgroups:
                 assert self.satisfying is not None
                 margin, off = bound.form.whole(bound.groups)
                 # Thresholds and indices were rounded on their own scale before they met in the form.
-                scale = np.abs(self.satisfying).max(initial=0.0) + np.abs(bound.promise.thresholds)
-                off = off + 4.0 * ROUNDING * self.round.grouping.sizes[mine] * scale
+                scale = magnitude(self.satisfying) + magnitude(bound.promise.thresholds)
+                off = off + 4.0 * ROUNDING * self.round.grouping.largest * scale
                 good[mine] = margin > 0.0
                 doubtful = mine[np.abs(margin) <= off]
             for group in doubtful.tolist():
@@ -249,6 +249,9 @@ class GoodSubgroups:
     def is_empty(self, label: Hashable | None = None) -> bool:
         """Whether the group ``label``, or with None every group, has no good subgroup."""
         if label is None:
+            # Whoever picks whole groups needs to know these anyway, and one that is good settles it.
+            if isinstance(self.round.feasible, WholeGroups) and self.whole.any():
+                return False
             return len(self.attainable) > 0 and not self.attainable.any()
         return not self.attainable[self.round.grouping.position(label)]
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from superarm.errors import InvalidArgument, UnsolvableRound
-from superarm.groups import Array, IntArray
+from superarm.groups import Array, IntArray, magnitude
 from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup, checked_index
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import is_additive, reward_of
@@ -255,7 +255,7 @@ def found_by_sum(
     """
     transform = round.reward.transform  # type: ignore[attr-defined]  # additive_scores has made sure of it
     value = math.fsum(scores[arms].tolist())
-    proved = _proved(value, upper, scale=float(np.abs(scores).max(initial=0.0)) or 1.0)
+    proved = _proved(value, upper) or _proved(value, upper, scale=magnitude(scores) or 1.0)
     return Found(
         arms=arms,
         upper_bound=transform(value if proved else upper),

@@ -9,7 +9,7 @@ import numpy as np
 
 from superarm.errors import UnsolvableRound
 from superarm.feasible import WholeGroups
-from superarm.groups import Array, Groups, sums_by
+from superarm.groups import Array, Groups, IntArray, sums_by
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, Selection, additive_scores, answer, found_by_sum
 from superarm.rewards.normal_forms import ROUNDING
@@ -31,26 +31,32 @@ class BestWholeGroups:
             raise UnsolvableRound(f"BestWholeGroups takes WholeGroups(n), not {round.feasible}")
         scores = additive_scores(index, round, "BestWholeGroups")
         groups = round.grouping
-        totals = _totals(scores, groups)
-        first = np.full(len(groups), len(round), dtype=np.intp)
-        np.minimum.at(first, groups.codes[good.order], np.arange(len(round)))
-        ranked = np.lexsort((first, -totals))
-        chosen = ranked[(good.whole & (totals > 0.0))[ranked]][: round.feasible.n]
+        totals, ranked = _ranking(scores, groups, good.order)
+        falling = totals[ranked]
+        best = (good.whole[ranked] & (falling > 0.0)).nonzero()[0][: round.feasible.n]
         picked = np.zeros(len(groups), dtype=np.bool_)
-        picked[chosen] = True
+        picked[ranked[best]] = True
         arms = picked[groups.codes].nonzero()[0]
-        return found_by_sum(arms, math.fsum(totals[chosen].tolist()), scores, round)
+        return found_by_sum(arms, math.fsum(falling[best].tolist()), scores, round)
 
 
-def _totals(scores: Array, groups: Groups) -> Array:
-    """(G,) sums of the scores of each group, exactly rounded wherever their order or sign hangs on it."""
+def _ranking(scores: Array, groups: Groups, order: IntArray) -> tuple[Array, IntArray]:
+    """(G,) sums of the scores of each group, and the groups from the largest sum down, equals in the order of ties.
+
+    The sums are exactly rounded wherever order or sign hangs on it.
+    """
     totals = sums_by(groups.codes, scores, len(groups))
-    ranked = totals.argsort()
-    off = 2.0 * ROUNDING * float(np.max(groups.sizes, initial=0)) * float(np.abs(scores).sum())
-    close = totals[ranked[1:]] - totals[ranked[:-1]] <= off
-    doubtful = np.abs(totals) <= off
-    doubtful[ranked[1:]] |= close
-    doubtful[ranked[:-1]] |= close
-    for group in doubtful.nonzero()[0].tolist():
+    ranked = (-totals).argsort()
+    falling = totals[ranked]
+    off = 2.0 * ROUNDING * groups.largest * float(np.abs(scores).sum())
+    close = falling[:-1] - falling[1:] <= off
+    doubtful = np.abs(falling) <= off
+    doubtful[1:] |= close
+    doubtful[:-1] |= close
+    if not doubtful.any():
+        return totals, ranked
+    for group in ranked[doubtful].tolist():
         totals[group] = math.fsum(scores[groups.members(group)])
-    return totals
+    first = np.full(len(groups), len(order), dtype=np.intp)
+    np.minimum.at(first, groups.codes[order], np.arange(len(order)))
+    return totals, np.lexsort((first, -totals))

@@ -10,12 +10,13 @@ keeps its promise, with a bound on the rounding in that: within it only the pred
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from superarm.groups import Array, IntArray, sums_by
+from superarm.groups import Array, IntArray, magnitude, sums_by
 
 Mask = npt.NDArray[np.bool_]
 
@@ -103,11 +104,12 @@ class Blocks:
 
     def attainable(self, groups: IntArray) -> Mask:
         """(G,) whether the group has a good subgroup at all."""
-        helpful = np.maximum(self.sign * self.terms, 0.0)
-        total = self._totals(groups, helpful)
-        largest = np.full(len(self.least), -np.inf)
-        np.maximum.at(largest, groups, self.sign * self.root(self.terms))
-        return np.where(largest > 0, total, largest) >= self.least
+        best = self._totals(groups, np.maximum(self.sign * self.terms, 0.0))
+        if (best <= 0.0).any():  # where no term helps, the best is an arm alone
+            largest = np.full(len(self.least), -np.inf)
+            np.maximum.at(largest, groups, self.sign * self.root(self.terms))
+            best = np.where(largest > 0, best, largest)
+        return best >= self.least
 
     def _totals(self, groups: IntArray, terms: Array) -> Array:
         """(G,) sum over the blocks of each group of the root of their terms."""
@@ -148,15 +150,16 @@ class Dispersion:
         width = np.where(high >= low, high - low, -np.inf)
         return np.where(width >= 0.0, np.square(width) / 4.0, -np.inf) >= self.least
 
-    def whole(self, groups: IntArray) -> tuple[Array, Array]:
-        """(G,) margins of the groups as a whole, and what they may be off by."""
+    def whole(self, groups: IntArray) -> tuple[Array, float]:
+        """(G,) margins of the groups as a whole, and more than any of them may be off by."""
         number = np.maximum(np.bincount(groups, minlength=len(self.least)), 1)
         centre = sums_by(groups, self.values, len(self.least)) / number
         squares = np.square(self.values - centre[groups])
         variance = sums_by(groups, squares, len(self.least)) / number
+        most, widest = float(number.max(initial=1)), float(variance.max(initial=0.0))
         # A centre that is off by d moves every square by at most 2 d |x - centre| + d^2.
-        d = ROUNDING * number * np.abs(self.values).max(initial=0.0)
-        off = ROUNDING * number * (variance + np.abs(self.least)) + 2.0 * d * np.sqrt(variance) + d**2
+        d = ROUNDING * most * magnitude(self.values)
+        off = ROUNDING * most * (widest + magnitude(self.least)) + 2.0 * d * math.sqrt(widest) + d**2
         return self.sign * variance - self.least, off
 
 

@@ -70,14 +70,14 @@ def blocks_of_arms(
     terms as they are. Also returns the groups in which a block had too many subsets to keep: the options are then some
     of them or, if ``relaxed``, values that no subset exceeds.
     """
-    first = (
-        np.flatnonzero(np.r_[True, (np.diff(group) != 0) | (np.diff(block) != 0)]) if len(arms) else np.empty(0, int)
-    )
-    owner = group[first]
+    edge = np.ones(len(arms) + 1, dtype=np.bool_)  # where a block begins, and the end
+    edge[1:-1] = (group[1:] != group[:-1]) | (block[1:] != block[:-1])
+    edges = edge.nonzero()[0]
+    owner = group[edges[:-1]]
     start, count, reward, total, arm_start, members, limited = compiled.subsets_of_blocks(
-        np.r_[first, len(arms)], terms[arms], scores[arms], cap[owner], SUBSETS_PER_COUNT, relaxed
+        edges, terms[arms], scores[arms], cap[owner], SUBSETS_PER_COUNT, relaxed
     )
-    exponent = np.repeat(1.0 / power[owner], np.diff(start))
+    exponent = np.repeat(1.0 / power[owner], start[1:] - start[:-1])
     options = Options(
         group_start=np.searchsorted(owner, np.arange(groups + 1)),
         block_start=start,

@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 
 from superarm.feasible import WholeGroups
-from superarm.groups import Array, IntArray
+from superarm.groups import Array, IntArray, magnitude, sums_by
 from superarm.jit import loops
 from superarm.oracles.decomposition.model import Model, build
 from superarm.oracles.good_subgroups import GoodSubgroups
@@ -39,7 +39,7 @@ def solve(
     stop = math.inf if deadline is None else time.perf_counter() + deadline
     scores = additive_scores(index, round, "the decomposition")
     # Bounds are compared on one scale, whatever the unit of the rewards.
-    scale = float(np.abs(scores).max(initial=0.0)) or 1.0
+    scale = magnitude(scores) or 1.0
     assert not isinstance(round.feasible, WholeGroups)  # decomposes() has made sure of it
     least, most = (min(total, len(round) + 1) for total in round.feasible.totals(len(round)))
     lower = TIES / max(1, min(most, len(round)))
@@ -79,7 +79,7 @@ def _rounding(good: GoodSubgroups) -> Array:
                 gains = form.root(terms)
             case _:
                 continue
-        size = np.bincount(bound.groups, weights=np.abs(gains), minlength=len(least))
+        size = sums_by(bound.groups, np.abs(gains), len(least))
         slack[bound.promise.groups] += 1e-15 * (size + np.abs(least))
     return slack
 
