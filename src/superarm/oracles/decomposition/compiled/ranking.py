@@ -30,11 +30,11 @@ def best(worth, gain, k):
         return order[:k]
     order = np.empty(k, dtype=np.int64)
     held = 0
+    least, least_gain = -np.inf, -np.inf  # of the last that is held, once k are
     for i in range(n):
         w, g = worth[i], gain[i]
         if held == k:
-            last = order[k - 1]
-            if w < worth[last] or (w == worth[last] and g <= gain[last]):
+            if w < least or (w == least and g <= least_gain):
                 continue
             place = k - 1
         else:
@@ -47,6 +47,8 @@ def best(worth, gain, k):
             order[place] = before
             place -= 1
         order[place] = i
+        if held == k:
+            least, least_gain = worth[order[k - 1]], gain[order[k - 1]]
     return order
 
 
@@ -64,33 +66,29 @@ def unbeaten(a, g, cap, keep):
     least = np.inf
     for i in range(cap):
         least = min(least, g[top[i]])
-    left = 0
     for i in range(n):
         keep[i] = g[i] > least
     for i in range(cap):
         keep[top[i]] = True
-    for i in range(n):
-        left += 1 if keep[i] else 0
+    some = np.empty(n, dtype=np.int64)
+    rewards, gains = np.empty(n), np.empty(n)
+    left = 0
+    for i in range(n):  # without a branch, of which every other one would be guessed wrong
+        some[left], rewards[left], gains[left] = i, a[i], g[i]
+        left += keep[i]
     if left == cap:
         return
-    some = np.empty(left, dtype=np.int64)
-    left = 0
-    for i in range(n):
-        if keep[i]:
-            some[left] = i
-            left += 1
-    gains = np.full(cap, -np.inf)  # the largest so far, descending
-    for i in best(a[some], g[some], left):
-        arm = some[i]
-        gain = g[arm]
-        if gains[cap - 1] >= gain:
-            keep[arm] = False
+    most = np.full(cap, -np.inf)  # the largest gains so far, descending
+    for i in best(rewards[:left], gains[:left], left):
+        gain = gains[i]
+        if most[cap - 1] >= gain:
+            keep[some[i]] = False
             continue
         place = cap - 1
-        while place > 0 and gains[place - 1] < gain:
-            gains[place] = gains[place - 1]
+        while place > 0 and most[place - 1] < gain:
+            most[place] = most[place - 1]
             place -= 1
-        gains[place] = gain
+        most[place] = gain
 
 
 @compiled
