@@ -6,7 +6,6 @@ from superarm.checks.posterior import check_posterior
 from superarm.errors import InvalidArgument
 from superarm.posteriors import Coregionalised, ExactPosterior, Matern32, Matern52, SquaredExponential
 from superarm.posteriors.factor import Factor
-from superarm.posteriors.loops import loops
 from tests.posteriors.dense import DenseGP, coregionalised, data, grown, independent
 
 SE, ROUGH = SquaredExponential(lengthscale=0.6), Matern32(lengthscale=0.8)
@@ -141,21 +140,6 @@ def test_repeats_collapse_with_a_catalogue():
         assert len(engines(posterior)[0].factor) <= 92
     dense = DenseGP(independent(SE, SE), (0.3, 0.3), grid[picked.ravel()], y.reshape(-1, 2))
     np.testing.assert_allclose(posterior.predict(grid).mean, dense.predict(grid)[0], atol=1e-9)
-
-
-def test_without_compiled_loops(monkeypatch):
-    x, y = picks(150, 0.5)
-    c = np.concatenate([shelf(), data(60, 10, 2)[0]])
-    compiled = grown(ExactPosterior((SE, ROUGH), 0.1, catalogue=shelf()), x, y, (40,)).predict(c)
-    for module in ("kernel", "factor", "history"):
-        monkeypatch.setattr(f"superarm.posteriors.{module}.loops", lambda: None)
-    plain = grown(ExactPosterior((SE, ROUGH), 0.1, catalogue=shelf()), x, y, (40,)).predict(c)
-    np.testing.assert_allclose(plain.mean, compiled.mean, atol=1e-11)
-    np.testing.assert_allclose(plain.std, compiled.std, atol=1e-11)
-
-
-def test_there_are_compiled_loops():
-    assert loops() is not None
 
 
 @pytest.mark.parametrize("catalogue", [[1.0, 2.0], [[np.nan]], [["a"]], np.empty((3, 0))])

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas
 
-from superarm.posteriors.factor import Factor, add_columns
+from superarm.posteriors.factor import Factor
 from superarm.posteriors.history import find_rows
 from superarm.posteriors.kernel import Kernel, evaluate
+from superarm.posteriors.loops import loops
 from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
@@ -81,7 +82,7 @@ class Catalogue:
                 at += len(block)
             blas.dtrsm(1.0, last.corner[old:, old:].T, v.T, side=1, lower=0, overwrite_b=1)
         mean, explained = self.mean.copy(), self.explained.copy()
-        add_columns(v, factor.z[lo + old :], mean, explained)
+        loops().add_columns(v, factor.z[lo + old :], mean, explained)
         blocks = (*self.blocks[:-1], np.concatenate([self.blocks[-1], v])) if old else (*self.blocks, v)
         return replace(self, blocks=blocks, mean=mean, explained=explained)
 

@@ -124,7 +124,7 @@ class Factor:
             v = space[: n * len(part)].reshape(n, len(part))
             sums, squares = np.zeros((q, len(part))), np.zeros(len(part))
             for lo, hi in self._rows_of(kernel, part, v):
-                add_columns(v[lo:hi], self.z[lo:hi], sums, squares)
+                loops().add_columns(v[lo:hi], self.z[lo:hi], sums, squares)
             mean[start : start + width], explained[start : start + width] = sums.T, squares
         return mean, explained
 
@@ -159,16 +159,6 @@ class Factor:
         else:
             blocks = (*self.blocks, FactorBlock.of(points, rows, corner, inverse))
         return Factor(blocks=blocks, z=np.concatenate([self.z, z]), jitter=max(self.jitter, jitter))
-
-
-def add_columns(v: Array, z: Array, mean: Array, explained: Array) -> None:
-    """Add the rows v ``(b, m)`` of V to ``mean += z^T v`` ``(q, m)`` and ``explained += sum v^2`` ``(m,)``."""
-    compiled = loops()
-    if compiled is not None:
-        compiled.add_columns(v, z, mean, explained)
-        return
-    mean += z.T @ v
-    explained += np.einsum("ij,ij->j", v, v)
 
 
 def _bordered(upper: Array, lower_left: Array, corner: Array) -> Array:

@@ -13,11 +13,13 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from superarm.posteriors.kernel import FARTHEST, Kernel, ProductKernel, SumKernel, reciprocal_lengthscales
+from superarm.posteriors.kernel import Kernel, ProductKernel, SumKernel, reciprocal_lengthscales
 from superarm.posteriors.kernels import Linear, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
 from superarm.posteriors.outputs import Coregionalised, PointKernel
 from superarm.posteriors.posterior import Array
 
+# Keeps slope(r^2) * r^2 at 0 instead of 0 * inf; every kernel has vanished long before.
+FARTHEST = 1e300
 # Outputs correlated beyond this are one process for all purposes; nothing is learnt about their relation.
 ONE_PROCESS = 1.0 - 1e-9
 RATIO = 1e9  # just below (1 + rho) / (1 - rho) there

@@ -77,18 +77,8 @@ class History:
 def fingerprint(rows: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
     """64 well-mixed bits of each row, a pure function of its bytes and the seed, ``(n,)``."""
     bits = np.ascontiguousarray(rows).view(np.uint64)
-    compiled = loops()
-    if compiled is not None:
-        keys: npt.NDArray[np.uint64] = compiled.fingerprint(bits, np.uint64(seed % 2**64))
-        return keys
-    state = np.full(len(rows), seed % 2**64, dtype=np.uint64)
-    for d in range(bits.shape[1]):
-        # One step of the SplitMix64 generator for each word.
-        state = (state ^ bits[:, d]) + np.uint64(0x9E3779B97F4A7C15)
-        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        state = state ^ (state >> np.uint64(31))
-    return state
+    keys: npt.NDArray[np.uint64] = loops().fingerprint(bits, np.uint64(seed % 2**64))
+    return keys
 
 
 def collapse(contexts: Array, counts: Array, means: Array, scatters: Array) -> Collapsed:
@@ -110,16 +100,9 @@ def _merged(contexts: Array, counts: Array, means: Array, scatters: Array, keys:
 
 
 def merged(first: npt.NDArray[np.bool_], counts: Array, means: Array, scatters: Array) -> tuple[Array, Array, Array]:
-    """Counts ``(n, q or 1)``, means and scatters ``(n, q)`` of the groups of rows that begin where ``first`` says so."""
-    compiled = loops()
-    if compiled is not None:
-        total, mean, scatter = compiled.merged(first, counts, means, scatters)
-        return total, mean, scatter
-    starts = np.flatnonzero(first)
-    group = np.cumsum(first) - 1
-    total = np.add.reduceat(counts, starts)
-    mean = np.add.reduceat(counts * means, starts) / np.maximum(total, 1.0)
-    return total, mean, np.add.reduceat(scatters + counts * np.square(means - mean[group]), starts)
+    """Counts ``(n, q)`` or ``(n, 1)``, means and scatters of the groups of rows that begin where ``first`` says so."""
+    total, mean, scatter = loops().merged(first, counts, means, scatters)
+    return total, mean, scatter
 
 
 def joined(runs: tuple[Collapsed, ...]) -> Collapsed:
@@ -146,31 +129,17 @@ def distinct_rows(x: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
     With ``first, inverse = distinct_rows(x)``, ``x[first][inverse]`` equals x; ``x[first]`` does not
     depend on the order of the rows.
     """
-    compiled = loops()
-    if compiled is not None:
-        first, which = compiled.distinct(words(x))
-        order = _lexicographic(x.take(first, axis=0))
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        return first.take(order), rank.take(which)
-    order = np.lexsort(x.T[::-1])
-    rows = x[order]
-    starts = np.ones(len(x), dtype=np.bool_)
-    starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    inverse = np.empty(len(x), dtype=np.intp)
-    inverse[order] = np.cumsum(starts) - 1
-    return order[starts], inverse
+    first, which = loops().distinct(words(x))
+    order = _lexicographic(x.take(first, axis=0))
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first.take(order), rank.take(which)
 
 
 def find_rows(x: Array, among: Array) -> npt.NDArray[np.intp]:
     """Where each row of x ``(n, D)`` is among distinct rows ``(m, D)``, or -1: ``(n,)``."""
-    compiled = loops()
-    if compiled is not None:
-        place: npt.NDArray[np.intp] = compiled.find(words(x), words(among))
-        return place
-    first, inverse = distinct_rows(np.concatenate([among, x]))
-    earliest = first[inverse[len(among) :]]
-    return np.where(earliest < len(among), earliest, -1)
+    place: npt.NDArray[np.intp] = loops().find(words(x), words(among))
+    return place
 
 
 def _lexicographic(rows: Array) -> npt.NDArray[np.intp]:

@@ -6,7 +6,7 @@ A user's kernel is any object with ``__call__`` and ``diagonal``; it must be pos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -18,11 +18,6 @@ from superarm.posteriors.posterior import Array, as_floats
 from superarm.storage import storable
 
 Lengthscale: TypeAlias = float | Sequence[float] | Array
-
-# Elements of a tile: with its workspace it stays in the second-level cache.
-TILE = 1 << 15
-# Keeps polynomial(r) * exp(-r) at 0 instead of inf * 0; every kernel has vanished long before.
-FARTHEST = 1e300
 
 
 @runtime_checkable
@@ -139,49 +134,12 @@ def evaluate(kernel: Kernel, x: Array, y: Array, out: Array) -> None:
         into(x, y, out)
 
 
-def stationary(
-    x: Array,
-    y: Array,
-    out: Array,
-    lengthscale: Lengthscale,
-    variance: float,
-    profile: Callable[[Array], None],
-    form: int | None = None,
-) -> None:
+def stationary(x: Array, y: Array, out: Array, lengthscale: Lengthscale, variance: float, form: int) -> None:
     """``variance * profile(r^2)`` with ``r^2 = sum_d (x_d - y_d)^2 / l_d^2``, into out ``(n, m)``.
 
     The differences are taken before scaling and squaring: for near points they are exact, whereas
-    |x|^2 + |y|^2 - 2 x.y would turn a rounding of 1e-16 in r^2 into 1e-8 in r.
-
-    Parameters
-    ----------
-    profile
-        Replaces a tile of r^2 by the correlation, in place.
-    form
-        Number of the profile among the compiled ones.
+    |x|^2 + |y|^2 - 2 x.y would turn a rounding of 1e-16 in r^2 into 1e-8 in r. ``form`` is the number of the profile:
+    see :func:`~superarm.posteriors.compiled.stationary.fill`.
     """
     reciprocals = reciprocal_lengthscales(lengthscale, x, y)
-    compiled = None if form is None else loops()
-    if compiled is not None:
-        x, columns = np.ascontiguousarray(x), np.ascontiguousarray(y.T)
-        compiled.fill(form, x, columns, reciprocals, variance, out)
-        return
-    step = max(1, TILE // max(1, len(y)))
-    difference = np.empty((min(step, len(x)), len(y)))
-    with np.errstate(over="ignore"):
-        for start in range(0, len(x), step):
-            tile = out[start : start + step]
-            rows = x[start : start + step]
-            part = difference[: len(tile)]
-            for d, reciprocal in enumerate(reciprocals):
-                target = tile if d == 0 else part
-                np.subtract(rows[:, d, None], y[:, d], out=target)
-                if reciprocal != 1.0:
-                    target *= reciprocal
-                np.square(target, out=target)
-                if d > 0:
-                    tile += part
-            np.minimum(tile, FARTHEST, out=tile)
-            profile(tile)
-            if variance != 1.0:
-                tile *= variance
+    loops().fill(form, np.ascontiguousarray(x), np.ascontiguousarray(y.T), reciprocals, variance, out)

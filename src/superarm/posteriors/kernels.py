@@ -54,7 +54,7 @@ class SquaredExponential:
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
-        stationary(x, y, out, self.lengthscale, self.variance, _squared_exponential, form=0)
+        stationary(x, y, out, self.lengthscale, self.variance, form=0)
 
     def diagonal(self, x: Array) -> Array:
         """Prior variance of each row of x, ``(n,)``."""
@@ -80,7 +80,7 @@ class Matern12:
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
-        stationary(x, y, out, self.lengthscale, self.variance, _matern12, form=1)
+        stationary(x, y, out, self.lengthscale, self.variance, form=1)
 
     def diagonal(self, x: Array) -> Array:
         """Prior variance of each row of x, ``(n,)``."""
@@ -106,7 +106,7 @@ class Matern32:
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
-        stationary(x, y, out, self.lengthscale, self.variance, _matern32, form=2)
+        stationary(x, y, out, self.lengthscale, self.variance, form=2)
 
     def diagonal(self, x: Array) -> Array:
         """Prior variance of each row of x, ``(n,)``."""
@@ -132,7 +132,7 @@ class Matern52:
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
-        stationary(x, y, out, self.lengthscale, self.variance, _matern52, form=3)
+        stationary(x, y, out, self.lengthscale, self.variance, form=3)
 
     def diagonal(self, x: Array) -> Array:
         """Prior variance of each row of x, ``(n,)``."""
@@ -160,13 +160,10 @@ class RationalQuadratic:
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
-
-        def profile(tile: Array) -> None:
-            tile *= 0.5 / self.alpha
-            tile += 1.0
-            np.power(tile, -self.alpha, out=tile)
-
-        stationary(x, y, out, self.lengthscale, self.variance, profile)
+        stationary(x, y, out, self.lengthscale, 0.5 / self.alpha, form=4)
+        out += 1.0
+        np.power(out, -self.alpha, out=out)
+        out *= self.variance
 
     def diagonal(self, x: Array) -> Array:
         """Prior variance of each row of x, ``(n,)``."""
@@ -226,33 +223,3 @@ def _filled(kernel: _Stationary, x: Array, y: Array) -> Array:
 def _constant_diagonal(kernel: _Scaled, x: Array) -> Array:
     reciprocal_lengthscales(kernel.lengthscale, x, x)
     return np.full(len(x), kernel.variance)
-
-
-def _squared_exponential(tile: Array) -> None:
-    tile *= -0.5
-    np.exp(tile, out=tile)
-
-
-def _matern12(tile: Array) -> None:
-    np.sqrt(tile, out=tile)
-    np.negative(tile, out=tile)
-    np.exp(tile, out=tile)
-
-
-def _matern32(tile: Array) -> None:
-    tile *= 3.0
-    np.sqrt(tile, out=tile)
-    decay = np.exp(-tile)
-    tile += 1.0
-    tile *= decay
-
-
-def _matern52(tile: Array) -> None:
-    tile *= 5.0
-    s = np.sqrt(tile)
-    tile *= 1.0 / 3.0
-    tile += s
-    tile += 1.0
-    np.negative(s, out=s)
-    np.exp(s, out=s)
-    tile *= s

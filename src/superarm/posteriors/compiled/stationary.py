@@ -52,7 +52,7 @@ def reduced(x):
 def fill(form, x, columns, reciprocals, variance, out):
     """``out[i, j] = variance * profile(r^2)`` for x ``(n, D)`` and columns ``(D, m)``; see `kernel.stationary`.
 
-    Forms: 0 squared exponential, 1 Matern-1/2, 2 Matern-3/2, 3 Matern-5/2.
+    Forms: 0 squared exponential, 1 Matern-1/2, 2 Matern-3/2, 3 Matern-5/2, 4 r^2 itself.
     """
     n, m = out.shape
     power = np.empty(m)
@@ -84,17 +84,18 @@ def fill(form, x, columns, reciprocals, variance, out):
                 s = math.sqrt(3.0 * min(row[j], FAR))
                 p, power[j] = reduced(min(s, VANISHED))
                 row[j] = (1.0 + s) * p if s < VANISHED else 0.0
-        else:
+        elif form == 3:
             for j in range(m):
                 square = 5.0 * min(row[j], FAR)
                 s = math.sqrt(square)
                 p, power[j] = reduced(min(s, VANISHED))
                 row[j] = (square * (1.0 / 3.0) + s + 1.0) * p if s < VANISHED else 0.0
-        # 2^k from k: the exponent bits of a float.
-        for j in range(m):
-            bits[j] = (bits[j] + 1023) << 52
-        for j in range(m):
-            row[j] *= power[j]
+        if form < 4:
+            # 2^k from k: the exponent bits of a float.
+            for j in range(m):
+                bits[j] = (bits[j] + 1023) << 52
+            for j in range(m):
+                row[j] *= power[j]
         if variance != 1.0:
             for j in range(m):
                 row[j] *= variance
