@@ -14,9 +14,10 @@ from scipy.special import ndtri
 
 from superarm.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.certificates.linear import Linear
+from superarm.certificates.root import first_step
 from superarm.groups import Array, IntArray
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.group_reward import Batched, tolerance
+from superarm.rewards.group_reward import is_batched, tolerance
 from superarm.round import Promise
 
 IN_THE_TAIL = 10  # draws that break a promise just certified: 1000 in all at eps = 0.01
@@ -24,6 +25,7 @@ MOST = 200_000  # draws, however small eps is
 CANDIDATES = 64  # to which arms one more may be added, when EV is asked for each
 SEED = 20230406
 WIDEST = 8.0  # factors up to which a surrogate is looked for
+STEPS = 2**30  # in which
 
 
 def draws_for(eps: float, in_the_tail: int = IN_THE_TAIL) -> int:
@@ -31,14 +33,15 @@ def draws_for(eps: float, in_the_tail: int = IN_THE_TAIL) -> int:
     return 2 * min(MOST // 2, max(1, round(in_the_tail / eps / 2.0)))
 
 
-def shares(short: Array, thresholds: Array) -> Verdicts:
-    """Verdicts on g sets from draws (n, g) of s (gamma - V_A); what is the same in all draws is certain."""
-    broken = np.count_nonzero(short > tolerance(thresholds), axis=0)
-    certain = np.ptp(short, axis=0) == 0.0
-    n = len(short)
+def shares(promise: Promise, thresholds: Array, values: Array) -> Verdicts:
+    """Verdicts on g sets from draws (g, n) of V_A; what is the same in all draws is certain."""
+    short = promise.sense.sign * (thresholds[:, None] - values)
+    broken = np.count_nonzero(short > tolerance(thresholds)[:, None], axis=1)
+    certain = np.ptp(short, axis=1) == 0.0
+    n = short.shape[1]
     return Verdicts(
         broken=np.where(certain, np.sign(broken), (broken + 0.5) / (n + 1.0)),
-        regret=np.maximum(short, 0.0).mean(axis=0),
+        regret=np.maximum(short, 0.0).mean(axis=1),
     )
 
 
@@ -50,14 +53,13 @@ class Draws:
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
         """Set by set."""
-        values = self._values(promise, sets)
-        return shares(promise.sense.sign * (thresholds - values.T), thresholds)
+        return shares(promise, thresholds, _values(promise, sets, self.draws))
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
         """The factor, or for a v that is not monotone the shift, at which v(b) is the eps-quantile of V_A."""
         z, sign = float(ndtri(1.0 - eps)), promise.sense.sign
         factor, shift = np.ones(len(sets)), np.zeros(len(sets))
-        certain = np.quantile(self._values(promise, sets), eps if sign > 0 else 1.0 - eps, axis=1)
+        certain = np.quantile(_values(promise, sets, self.draws), eps if sign > 0 else 1.0 - eps, axis=1)
         for i in range(len(sets)):
             part = sets.part(i)
             arms, mean, std = sets.arms[part], sets.mean[part], sets.std[part]
@@ -88,32 +90,31 @@ class Draws:
         regret[others] = regret[likely].max(initial=0.0)  # no better than the worst of those
         return regret
 
-    def _values(self, promise: Promise, sets: Sets) -> Array:
-        """(g, n) draws of V_A for each set."""
-        reward = promise.reward
-        values = np.empty((len(sets), self.draws))
-        for i in range(len(sets)):
-            part = sets.part(i)
-            arms, mean, covariance = sets.arms[part], sets.mean[part], sets.covariance[part, part]
-            outcomes = mean + _normals(self.draws, len(mean))[:, _ranks(mean, covariance)] @ _root(covariance)
-            if isinstance(reward, Batched):
-                values[i] = reward.values(outcomes, arms)
-            else:
-                values[i] = [reward.value(row, arms) for row in outcomes]
-        return values
+
+@lru_cache(maxsize=1)  # verdicts and surrogate of the same sets are asked for one after the other
+def _values(promise: Promise, sets: Sets, n: int) -> Array:
+    """(g, n) draws of V_A for each set."""
+    reward = promise.reward
+    values = np.empty((len(sets), n))
+    for i in range(len(sets)):
+        part = sets.part(i)
+        arms, mean, covariance = sets.arms[part], sets.mean[part], sets.covariance[part, part]
+        outcomes = mean + _normals(n, len(mean))[:, _ranks(mean, covariance)] @ _root(covariance)
+        if is_batched(reward):
+            values[i] = reward.values(outcomes, arms)
+        else:
+            values[i] = [reward.value(row, arms) for row in outcomes]
+    values.setflags(write=False)
+    return values
 
 
 def _factor(promise: Promise, arms: IntArray, mean: Array, width: Array, certain: float) -> float:
-    """The factor at which v(mean - factor * width) is ``certain``, by bisection: v moves one way with it."""
-    sign = promise.sense.sign
-    low, high = 0.0, WIDEST
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        if sign * (promise.reward.value(mean - middle * width, arms) - certain) > 0.0:
-            low = middle
-        else:
-            high = middle
-    return high
+    """The factor at which v(mean - factor * width) is ``certain``: v moves one way with it."""
+
+    def margin(factor: float) -> float:
+        return promise.sense.sign * (promise.reward.value(mean - factor * width, arms) - certain)
+
+    return first_step(margin, WIDEST / STEPS, STEPS)
 
 
 def _ranks(mean: Array, covariance: Array) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr
@@ -50,6 +51,7 @@ class Linear:
         return gaussian(promise, np.full(len(mean), threshold), mean / size, std / size).regret
 
 
+@lru_cache(maxsize=1)  # verdicts and surrogate of the same sets are asked for one after the other
 def _moments(promise: Promise, sets: Sets) -> tuple[Array, Array]:
     first = sets.starts[:-1]
     owner = np.repeat(np.arange(len(sets)), sets.sizes)

@@ -33,12 +33,12 @@ class Quadratic:
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
         """All sets at once."""
-        return _verdicts(promise, thresholds, _values(_padded(sets), self.draws))
+        return shares(promise, thresholds, _values(_padded(sets), self.draws))
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
         """The shift from the variance of the means to the eps-quantile of V_A; no index of the arms bounds it."""
         sign = promise.sense.sign
-        certain = np.quantile(_values(_padded(sets), self.draws), eps if sign > 0 else 1.0 - eps, axis=0)
+        certain = np.quantile(_values(_padded(sets), self.draws), eps if sign > 0 else 1.0 - eps, axis=1)
         at_mean = np.array([np.var(sets.mean[sets.part(i)]) for i in range(len(sets))])
         return Surrogate(factor=np.ones(len(sets)), shift=np.maximum(sign * (at_mean - certain), 0.0))
 
@@ -51,7 +51,7 @@ class Quadratic:
             mean=sets.mean[at],
             covariance=sets.covariance[at[:, :, None], at[:, None, :]],
         )
-        return _verdicts(promise, np.full(len(candidates), threshold), _values(forms, self.draws)).regret
+        return shares(promise, np.full(len(candidates), threshold), _values(forms, self.draws)).regret
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,7 +77,7 @@ def _padded(sets: Sets) -> _Forms:
 
 
 def _values(forms: _Forms, n: int) -> Array:
-    """(n, g) draws of the variance of each set."""
+    """(g, n) draws of the variance of each set."""
     k = forms.mean.shape[1]
     inside = np.arange(k) < forms.sizes[:, None]
     share = np.where(inside, 1.0 / forms.sizes[:, None], 0.0)
@@ -92,14 +92,10 @@ def _values(forms: _Forms, n: int) -> Array:
     along = np.abs(np.einsum("gij,gi->gj", axes, mean))  # the sign of an axis is nobody's choice
     linear = 2.0 * np.sqrt(scales) * along
     constant = np.square(along).sum(axis=1)
-    values: Array = _draws(n, k) @ np.concatenate([scales, linear], axis=1).T
-    values += constant
-    values /= forms.sizes
+    values: Array = np.concatenate([scales, linear], axis=1) @ _draws(n, k).T
+    values += constant[:, None]
+    values /= forms.sizes[:, None]
     return np.maximum(values, 0.0, out=values)
-
-
-def _verdicts(promise: Promise, thresholds: Array, values: Array) -> Verdicts:
-    return shares(promise.sense.sign * (thresholds - values), thresholds)
 
 
 @lru_cache(maxsize=64)

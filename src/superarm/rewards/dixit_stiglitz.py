@@ -61,8 +61,8 @@ class DixitStiglitz(Comparable):
 
     def values(self, outcomes: Array, arms: IntArray) -> Array:
         """The same for many draws, in plain floating point."""
-        items, item = np.unique(self.codes[arms], return_inverse=True)
-        totals = self._power(outcomes) @ (item[:, None] == np.arange(len(items)))
+        item = self.codes[arms]
+        totals = self._power(outcomes) @ (item[:, None] == np.array(sorted(set(item.tolist()))))
         values: Array = (np.sign(totals) * np.abs(totals) ** (1.0 / self.power)).sum(axis=1)
         return values
 

@@ -99,6 +99,11 @@ def is_structured(reward: object) -> TypeGuard[Structured]:
     return all(hasattr(reward, member) for member in ("value", "monotone", "normal_form"))
 
 
+def is_batched(reward: object) -> TypeGuard[Batched]:
+    """``isinstance(reward, Batched)``, cheaply."""
+    return all(hasattr(reward, member) for member in ("value", "monotone", "values"))
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Constraint:
     """The promise to each group: ``reward`` is ``sense`` its ``threshold`` whenever the group is touched.
