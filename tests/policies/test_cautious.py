@@ -15,7 +15,7 @@ from superarm.errors import InvalidArgument
 from superarm.feasible import is_feasible
 from superarm.policies.cautious.explore import Uncertainty, explore
 from superarm.policies.cautious.ledger import REMEMBERED, SHARE, Entry, Ledger
-from superarm.policies.cautious.search import Search
+from superarm.policies.cautious.search import REFUSED, Search
 from tests.policies.stuck import ROUNDS, island, noisy, short
 
 KERNEL = sa.SquaredExponential(lengthscale=0.3)
@@ -141,6 +141,85 @@ def test_the_search_comes_near_the_best_certified_set(name):
             ratios.append(found.value / best)
     assert len(ratios) >= 3
     assert np.mean(ratios) > 0.85
+
+
+def one_by_one(search, best):
+    """Single arms added while the certificate holds, each super arm judged by itself."""
+    caps = search.round.feasible.caps(search.round.grouping)
+    most = search.round.feasible.totals(len(search.round))[1]
+    arms, refused = best.arms, 0
+    for arm in sorted(set(range(len(search.round))) - set(arms.tolist()), key=lambda arm: -search.index[arm]):
+        codes = search.round.grouping.codes
+        if refused == REFUSED or len(arms) >= most:
+            break
+        if np.count_nonzero(codes[arms] == codes[arm]) >= caps[codes[arm]]:
+            continue
+        more = np.sort(np.append(arms, arm))
+        if search.index[more].sum() > search.index[arms].sum() and not len(search.judge(more).failing(EPS)):
+            arms = more
+        else:
+            refused += 1
+    return arms
+
+
+@pytest.mark.parametrize("feasible", [sa.AtMost(), sa.AtMost(20), sa.AtMost(per_group=7), sa.AtMost(9, per_group=5)])
+@pytest.mark.parametrize("threshold", [0.3, 1.0, 2.5])
+def test_arms_join_as_if_each_was_judged_by_itself(threshold, feasible):
+    rng = np.random.default_rng(6)
+    posterior = PRIOR.condition(rng.uniform(size=(30, 1)), rng.uniform(0.0, 0.5, (30, 2)))
+    grown = 0
+    for t in range(1, 6):
+        round = sa.Round(
+            t=t,
+            contexts=rng.uniform(size=(40, 1)),
+            groups=np.arange(40) % 4,
+            constraint={g: sa.Sum() <= threshold for g in range(3)},  # one group is free
+            feasible=feasible,
+        )
+        search = search_of(sa.CautiousTCGPUCB(posterior), round)
+        start = search.candidate(np.empty(0, dtype=np.intp))
+        found = search._with_more(start)
+        np.testing.assert_array_equal(found.arms, one_by_one(search, start))
+        assert found.value == pytest.approx(search.index[found.arms].sum())
+        assert not len(found.judged.failing(EPS))
+        grown += len(found.arms)
+    assert grown > 5
+
+
+class Asked:
+    """An oracle that counts how often it is asked."""
+
+    def __init__(self):
+        self.times = 0
+
+    def __call__(self, index, round, good):
+        self.times += 1
+        return sa.Automatic()(index, round, good)
+
+
+def test_the_oracle_is_not_asked_for_trials_of_groups_that_are_certified_or_teach_nothing():
+    """Whole groups: which of them could be tried is known before."""
+    rng = np.random.default_rng(2)
+    contexts = rng.uniform(size=(20, 1))
+    posterior = PRIOR.condition(np.repeat(contexts[:10], 40, axis=0), np.full((400, 2), 0.5))
+
+    def asked(threshold, must_teach):
+        oracle = Asked()
+        policy = sa.CautiousTCGPUCB(posterior, oracle=oracle, must_teach=must_teach)
+        policy.ledger = Ledger(balance=0.6)
+        round = sa.Round(
+            t=1,
+            contexts=contexts,
+            groups=np.arange(20) // 5,
+            constraint={0: sa.Sum() >= 0.5, 1: sa.Sum() >= 0.5, 2: sa.Sum() >= threshold, 3: sa.Sum() >= threshold},
+            feasible=sa.WholeGroups(4),
+        )
+        policy.select(round)
+        return oracle.times
+
+    assert asked(threshold=2.5, must_teach=0.0) > 1  # two groups on the edge
+    assert asked(threshold=-9.0, must_teach=0.0) == 1  # all are certified
+    assert asked(threshold=2.5, must_teach=100.0) == 1  # nobody is so uncertain
 
 
 def test_exploring_takes_what_is_least_known_and_puts_least_at_risk():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.certificates.certificate import Certificate, Sets, Surrogate
+from superarm.certificates.certificate import Certificate, Sets, Surrogate, Verdicts
 from superarm.certificates.draws import Draws, draws_for
 from superarm.certificates.extremes import Extremes
 from superarm.certificates.linear import Linear
@@ -68,58 +70,64 @@ class Judge:
 
     def __init__(self, round: Round, posterior: CovaryingPosterior, belief: Belief, eps: float) -> None:
         self.round, self.posterior, self.belief, self.eps = round, posterior, belief, eps
-        self._known: dict[tuple[int, bytes], tuple[float, float]] = {}
+        # Per group: which promise binds it (-1: none), and its threshold.
+        self._bound_by, self._thresholds = np.full(len(round.labels), -1), np.zeros(len(round.labels))
+        for number, promise in enumerate(round.promises):
+            self._bound_by[promise.groups], self._thresholds[promise.groups] = number, promise.thresholds
+        self._known: dict[bytes, tuple[float, float]] = {}
+        self._latest: tuple[list[bytes], Sets] | None = None
 
     def __call__(self, arms: IntArray) -> Judged:
         """Judge a super arm, (k,) arms."""
         groups, parts = self._split(arms)
-        keys = {group: (group, part.tobytes()) for group, part in zip(groups, parts, strict=True)}
-        for promise in self.round.promises:
-            fresh = [g for g in promise.groups.tolist() if g in keys and keys[g] not in self._known]
-            if not fresh:
-                continue
-            certificate = certificate_of(promise.reward, self.eps)
-            thresholds = promise.thresholds[np.searchsorted(promise.groups, fresh)]
-            verdicts = certificate.judge(promise, thresholds, self.sets(arms, fresh))
-            for g, broken, regret in zip(fresh, verdicts.broken.tolist(), verdicts.regret.tolist(), strict=True):
-                self._known[keys[g]] = (broken, regret)
-        known = np.array([self._known.get(keys[g], (0.0, 0.0)) for g in groups]).reshape(-1, 2)
-        promised = np.array([keys[g] in self._known for g in groups], dtype=np.bool_)
-        positions = np.array(groups, dtype=np.intp)
-        return Judged(groups=positions, promised=promised, broken=known[:, 0], regret=known[:, 1])
+        verdicts = self.verdicts(parts)
+        promised = self._bound_by[groups] >= 0
+        return Judged(groups=groups, promised=promised, broken=verdicts.broken, regret=verdicts.regret)
 
-    def _split(self, arms: IntArray) -> tuple[list[int], list[IntArray]]:
-        """Touched groups, ascending, and the arms of each."""
-        codes = self.round.grouping.codes[arms]
-        order = np.lexsort((arms, codes))
-        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-        return codes[order][starts].tolist(), np.split(arms[order], starts[1:]) if len(arms) else []
+    def verdicts(self, sets: Sequence[IntArray]) -> Verdicts:
+        """P and EV of any sets, each of some arms, ascending, of one group; both 0 where the group has no promise."""
+        groups = self.round.grouping.codes[[arms[0] for arms in sets]] if sets else np.empty(0, dtype=np.intp)
+        keys = [arms.tobytes() for arms in sets]
+        bound = self._bound_by[groups].tolist()
+        for number, promise in enumerate(self.round.promises):
+            fresh = [i for i, key in enumerate(keys) if bound[i] == number and key not in self._known]
+            if fresh:
+                joint = self._joint([sets[i] for i in fresh], [keys[i] for i in fresh])
+                found = certificate_of(promise.reward, self.eps).judge(promise, self._thresholds[groups[fresh]], joint)
+                pairs = zip(found.broken.tolist(), found.regret.tolist(), strict=True)
+                self._known.update(zip((keys[i] for i in fresh), pairs, strict=True))
+        known = np.array([self._known.get(key, (0.0, 0.0)) for key in keys]).reshape(-1, 2)
+        return Verdicts(broken=known[:, 0], regret=known[:, 1])
 
     def surrogate(self, arms: IntArray) -> tuple[IntArray, Surrogate]:
         """The touched groups that have a promise, and the surrogate that is exact on their sets."""
-        touched = np.unique(self.round.grouping.codes[arms])
-        groups, factors, shifts = [], [], []
-        for promise in self.round.promises:
-            mine = np.intersect1d(promise.groups, touched)
+        touched, parts = self._split(arms)
+        keys = [part.tobytes() for part in parts]
+        groups, factors, shifts = [np.empty(0, dtype=np.intp)], [np.empty(0)], [np.empty(0)]
+        for number, promise in enumerate(self.round.promises):
+            mine = np.flatnonzero(self._bound_by[touched] == number)
             if len(mine):
-                surrogate = certificate_of(promise.reward, self.eps).surrogate(
-                    promise, self.sets(arms, mine.tolist()), self.eps
-                )
-                groups.append(mine)
+                joint = self._joint([parts[i] for i in mine], [keys[i] for i in mine])
+                surrogate = certificate_of(promise.reward, self.eps).surrogate(promise, joint, self.eps)
+                groups.append(touched[mine])
                 factors.append(surrogate.factor)
                 shifts.append(surrogate.shift)
-        if not groups:
-            return np.empty(0, dtype=np.intp), Surrogate(factor=np.empty(0), shift=np.empty(0))
         return np.concatenate(groups), Surrogate(factor=np.concatenate(factors), shift=np.concatenate(shifts))
 
-    def sets(self, arms: IntArray, groups: list[int]) -> Sets:
-        """What ``arms`` picks from each of ``groups``, with the joint posterior of f_2 there."""
-        split = dict(zip(*self._split(arms), strict=True))
-        parts = [split[group] for group in groups]
-        joined = np.concatenate(parts)
-        return Sets(
-            starts=np.concatenate([[0], np.cumsum([len(part) for part in parts])]),
-            arms=joined,
-            mean=self.belief.mean[joined, 1],
-            covariance=self.posterior.covariance(self.round.contexts[joined])[1],
-        )
+    def _split(self, arms: IntArray) -> tuple[IntArray, list[IntArray]]:
+        """Touched groups, ascending, and the arms of each."""
+        groups, starts, arms = self.round.grouping.parts(np.sort(arms))
+        return groups, [arms[start:end] for start, end in itertools.pairwise(starts.tolist())]
+
+    def _joint(self, sets: list[IntArray], keys: list[bytes]) -> Sets:
+        """Sets with the joint posterior of f_2 on their arms; a surrogate mostly asks for those judged just before."""
+        if self._latest is None or self._latest[0] != keys:
+            arms = np.concatenate(sets)
+            joint = Sets(
+                starts=np.concatenate([[0], np.cumsum([len(one) for one in sets])]),
+                arms=arms,
+                mean=self.belief.mean[arms, 1],
+                covariance=self.posterior.covariance(self.round.contexts[arms])[1],
+            )
+            self._latest = keys, joint
+        return self._latest[1]

@@ -18,9 +18,10 @@ from superarm.feasible import AtMost, Exactly
 from superarm.groups import Array, IntArray
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Status
+from superarm.oracles.oracle import Selection, Status
 from superarm.policies.cautious.candidates import CLOSED, Candidate, Candidates
 from superarm.rewards.normal_forms import Mask
+from superarm.rewards.reward import reward_of
 
 FIRST = (1.0, 0.7, 0.4)  # factors to begin with
 PASSES = 4  # most solves that improve the factors
@@ -74,9 +75,10 @@ class Search(Candidates):
     def _refine(self, candidate: Candidate, seen: Mask) -> bool:
         """Exact surrogates for the touched groups, wider ones where those failed; whether anything changed."""
         before = self.factor.copy(), self.shift.copy()
-        failing = candidate.judged.failing(self.eps)
         groups, surrogate = self.judge.surrogate(candidate.arms)
-        again = np.isin(groups, failing) & seen[groups]
+        again = np.zeros_like(seen)
+        again[candidate.judged.failing(self.eps)] = True
+        again = (again & seen)[groups]
         old = self.factor[groups], self.shift[groups]
         wider = np.maximum(np.maximum(1.0, WIDEN * old[0]), surrogate.factor)
         self.factor[groups] = np.where(again, wider, surrogate.factor)
@@ -89,9 +91,11 @@ class Search(Candidates):
     def _guess_untouched(self, groups: IntArray, surrogate: Surrogate) -> None:
         """Groups that were not touched get the median of those with the same promise that were."""
         for promise in self.round.promises:
-            mine = np.isin(groups, promise.groups)
+            untouched = np.zeros_like(self.closed)
+            untouched[promise.groups] = True
+            mine = untouched[groups]
             if mine.any():
-                untouched = np.setdiff1d(promise.groups, groups)
+                untouched[groups] = False
                 self.factor[untouched] = min(1.0, float(np.median(surrogate.factor[mine])))
                 self.shift[untouched] = float(np.median(surrogate.shift[mine]))
 
@@ -122,20 +126,31 @@ class Search(Candidates):
         free = (counts < caps)[self._codes]
         free[best.arms] = False
         able = self.order[free[self.order]]
-        refused = 0
-        for arm in able[np.argsort(-self.index[able], kind="stable")]:
-            if refused == REFUSED or len(best.arms) >= most:
-                break
-            group = self._codes[arm]
-            if counts[group] >= caps[group]:  # by what was added here
-                continue
-            more = self.candidate(np.sort(np.append(best.arms, arm)))
-            if more.value > best.value and not len(more.judged.failing(self.eps)):
-                best = more
-                counts[group] += 1
+        waiting = able[np.argsort(-self.index[able], kind="stable")]
+        arms, value, refused = best.arms, best.value, 0
+        while len(waiting) and refused < REFUSED and len(arms) < most:
+            # Judged together, each as if it came next: one that is refused changes nothing for those after it.
+            asked = waiting[: REFUSED - refused]
+            certified = self.judge.verdicts([self._group_with(arm, arms) for arm in asked]).broken <= self.eps
+            for place in np.flatnonzero(certified).tolist():
+                more = np.sort(np.append(arms, asked[place]))
+                worth = reward_of(self.round.reward, self.index[more], more)
+                if worth > value:
+                    break
             else:
-                refused += 1
-        return best
+                refused, waiting = refused + len(asked), waiting[len(asked) :]
+                continue
+            arms, value, refused, waiting = more, worth, refused + place, waiting[place + 1 :]
+            group = self._codes[asked[place]]
+            counts[group] += 1
+            if counts[group] == caps[group]:
+                waiting = waiting[self._codes[waiting] != group]
+        return best if arms is best.arms else self.candidate(arms)
+
+    def _group_with(self, arm: int, arms: IntArray) -> IntArray:
+        """What ``arms`` take of the group of ``arm``, and that arm."""
+        mine = arms[self._codes[arms] == self._codes[arm]]
+        return np.sort(np.append(mine, arm))
 
     def _something_certified(self) -> bool:
         """Whether an empty super arm only means that nothing certified is worth having: asked with every reward 1."""
@@ -151,9 +166,14 @@ class Search(Candidates):
         satisfying = self.belief.mean[:, 1] + self.movable[self._codes] * self.sign * float(ndtri(level)) * self._std
         return GoodSubgroups(self.round, satisfying, self.order)
 
-    def optimistic(self, level: float) -> Candidate | None:
-        """The best super arm where every promise is judged at the ``level`` quantile of each arm."""
-        return self._answer(self.index, self._hoping(level))
+    def may_try(self, groups: Mask, level: float) -> bool:
+        """Whether :meth:`optimistic` may touch an uncertified group among ``groups``, (G,): any, for all that tells."""
+        return bool(groups.any())
+
+    def optimistic(self, level: float) -> IntArray | None:
+        """The arms of the best super arm where every promise is judged at the ``level`` quantile of each arm."""
+        selection = self._answer(self.index, self._hoping(level))
+        return None if selection is None else selection.arms
 
     def admitting(self, group: int, level: float) -> Candidate | None:
         """The best super arm where ``group`` is judged at the ``level`` quantile, and all others are certified."""
@@ -164,7 +184,7 @@ class Search(Candidates):
             satisfying[mine] += self.sign[mine] * float(ndtri(level)) * self._std[mine]
         shift, closed = self.shift.copy(), self.closed.copy()
         shift[group], closed[group] = 0.0, False
-        return self._answer(self.index, self._good(satisfying, shift, closed))
+        return self._found(self._answer(self.index, self._good(satisfying, shift, closed)))
 
     @property
     def _codes(self) -> IntArray:
@@ -191,16 +211,20 @@ class Search(Candidates):
         return GoodSubgroups(self.round, satisfying, self.order, promises)
 
     def _solve(self, index: Array) -> Candidate | None:
-        return self._answer(index, self._good(self._pessimistic(), self.shift, self.closed))
+        return self._found(self._answer(index, self._good(self._pessimistic(), self.shift, self.closed)))
 
-    def _answer(self, index: Array, good: GoodSubgroups) -> Candidate | None:
+    def _answer(self, index: Array, good: GoodSubgroups) -> Selection | None:
         """What the oracle finds; None where nothing is good."""
         try:
             if good.is_empty():
                 return None
         except UnsolvableRound:  # subgroups too many to list; an oracle that does without a list may know
             pass
-        selection = self.oracle(index, self.round, good)
+        return self.oracle(index, self.round, good)
+
+    def _found(self, selection: Selection | None) -> Candidate | None:
+        if selection is None:
+            return None
         return self.candidate(selection.arms, selection=selection, underfilled=selection.status is Status.UNDERFILLED)
 
 

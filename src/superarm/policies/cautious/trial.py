@@ -24,25 +24,29 @@ def trial(best: Candidate, search: Search | WholeSearch, *, balance: float, teac
     looked for at the risk that can be paid for, up to one half in most rounds. A dear trial, as of a region that
     nothing is known of, so waits until no cheaper one teaches anything; as every trial teaches, that is not for ever.
     """
-    if balance <= search.eps or not teaches.any():  # nothing uncertified can be paid for, or is of use
-        return None
     level = min(balance, RISKS[search.round.t % len(RISKS)])
+    round, codes = search.round, search.round.grouping.codes
+    teaching = np.bincount(codes[teaches], minlength=len(round.labels)) > 0
+    if balance <= search.eps or not search.may_try(teaching, level):  # nothing can be paid for, or is of use
+        return None
     hopeful = search.optimistic(level)
     if hopeful is None:
         return None
-    codes, round = search.round.grouping.codes, search.round
     margin = WORTHWHILE * max(best.value, 0.0) / max(1, len(best.judged.groups))
-    options = []
-    for group, broken in zip(hopeful.judged.groups.tolist(), hopeful.judged.broken.tolist(), strict=True):
-        mine = hopeful.arms[codes[hopeful.arms] == group]
-        if broken <= search.eps or not teaches[mine].any():
-            continue
-        present = best.arms[codes[best.arms] == group]
+    gains = []  # what is gained at most, by group and its arms
+    for group in np.unique(codes[hopeful[teaches[hopeful]]]).tolist():
+        mine, present = (arms[codes[arms] == group] for arms in (hopeful, best.arms))
         gain = reward_of(round.reward, search.index[mine], mine) - reward_of(
             round.reward, search.index[present], present
         )
-        if (1.0 - broken) * gain > margin:
-            options.append(((1.0 - broken) * gain / broken, group))
+        if gain > margin:
+            gains.append((group, mine, gain))
+    risks = search.judge.verdicts([mine for _, mine, _ in gains]).broken.tolist()
+    options = [
+        ((1.0 - broken) * gain / broken, group)
+        for (group, _, gain), broken in zip(gains, risks, strict=True)
+        if broken > search.eps and (1.0 - broken) * gain > margin
+    ]
     options.sort(key=lambda option: -option[0])
     for _, group in options[:TRIED]:
         tried = search.admitting(group, level)
@@ -59,13 +63,14 @@ def trial(best: Candidate, search: Search | WholeSearch, *, balance: float, teac
 def on_credit(search: Search | WholeSearch) -> Candidate | None:
     """The groups most likely to keep their promise, where nothing is certified and exploring would teach nothing."""
     each = (search.optimistic(level) for level in (*LEVELS, 1.0 - search.eps))
-    hopeful = next((candidate for candidate in each if candidate is not None and len(candidate.arms)), None)
+    hopeful = next((arms for arms in each if arms is not None and len(arms)), None)
     if hopeful is None:
         return None
-    groups, broken = hopeful.judged.groups, hopeful.judged.broken
+    judged = search.judge(hopeful)
+    groups, broken = judged.groups, judged.broken
     likely = np.lexsort((groups, broken))
     likely = likely[broken[likely] < 1.0 - search.eps / 2.0]
     affordable = np.cumsum(broken[likely]) <= CREDIT
     affordable[:1] = True
     chosen = groups[likely[affordable]]
-    return search.candidate(hopeful.arms[np.isin(search.round.grouping.codes[hopeful.arms], chosen)])
+    return search.candidate(hopeful[np.isin(search.round.grouping.codes[hopeful], chosen)])

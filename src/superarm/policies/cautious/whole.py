@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Selection
 from superarm.policies.cautious.candidates import CLOSED, Candidate, Candidates
 from superarm.rewards.normal_forms import Mask
 
@@ -28,10 +30,14 @@ class WholeSearch(Candidates):
         possible: Mask = self.whole.broken < 1.0 - self.eps / 2.0
         return possible
 
-    def optimistic(self, level: float) -> Candidate | None:
-        """The best super arm of groups that break their promise with a probability of at most ``level``."""
+    def may_try(self, groups: Mask, level: float) -> bool:
+        """Whether :meth:`optimistic` may touch an uncertified group among ``groups``, (G,)."""
+        return bool((groups & (self.whole.broken > self.eps) & (self.whole.broken <= level)).any())
+
+    def optimistic(self, level: float) -> IntArray | None:
+        """The arms of the best super arm of groups that break their promise with a probability of at most ``level``."""
         possible = self.whole.broken <= level
-        return self._solve(possible) if possible.any() else None
+        return self._answer(possible).arms if possible.any() else None
 
     def admitting(self, group: int, level: float) -> Candidate | None:
         """The best super arm of certified groups and ``group``."""
@@ -40,6 +46,10 @@ class WholeSearch(Candidates):
         return self._solve(allowed)
 
     def _solve(self, allowed: Mask) -> Candidate:
+        selection = self._answer(allowed)
+        return self.candidate(selection.arms, selection=selection)
+
+    def _answer(self, allowed: Mask) -> Selection:
         # Thresholds so far off that they decide by themselves who may be touched.
         promises = tuple(
             replace(
@@ -49,5 +59,4 @@ class WholeSearch(Candidates):
             for promise in self.round.promises
         )
         good = GoodSubgroups(self.round, self.belief.mean[:, 1], self.order, promises)
-        selection = self.oracle(self.index, self.round, good)
-        return self.candidate(selection.arms, selection=selection)
+        return self.oracle(self.index, self.round, good)

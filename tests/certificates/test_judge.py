@@ -1,0 +1,93 @@
+"""Judging many sets together, and what is remembered of them."""
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.certificates import Judge
+
+EPS = 0.01
+
+
+class Counting:
+    """A posterior that counts how often covariances are asked for."""
+
+    def __init__(self, posterior):
+        self.posterior, self.noise_std, self.asked = posterior, posterior.noise_std, 0
+
+    def predict(self, contexts):
+        return self.posterior.predict(contexts)
+
+    def covariance(self, contexts, others=None):
+        self.asked += 1
+        return self.posterior.covariance(contexts, others)
+
+
+def judge_of(constraint):
+    rng = np.random.default_rng(0)
+    seen = sa.ExactPosterior(sa.Matern52(lengthscale=0.4), noise_std=0.1).condition(
+        rng.uniform(size=(8, 2)), rng.normal(0.3, 0.3, (8, 2))
+    )
+    round = sa.Round(
+        t=1,
+        contexts=rng.uniform(size=(12, 2)),
+        groups=list("abcabcabcabc"),
+        constraint=constraint,
+        feasible=sa.AtMost(9),
+    )
+    posterior = Counting(seen)
+    return Judge(round, posterior, posterior.predict(round.contexts), EPS), posterior
+
+
+PROMISES = {
+    "sum": sa.Sum() <= 0.9,
+    "mean": sa.Mean() >= 0.1,
+    "max": sa.Max() <= 0.8,
+    "dixit-stiglitz": sa.DixitStiglitz(items=np.arange(12) % 5) >= 0.4,
+    "some": {"a": sa.Sum() <= 0.9, "c": sa.Min() >= -0.1},
+}
+
+
+@pytest.mark.parametrize("constraint", PROMISES.values(), ids=PROMISES)
+def test_sets_judged_together_are_judged_as_each_alone(constraint):
+    """Also where several are of one group, as when one arm or another may join it."""
+    sets = [np.array(arms) for arms in ([0, 3], [0, 6], [0, 3, 9], [1], [4, 7, 10], [2, 5], [2, 11])]
+    together = judge_of(constraint)[0].verdicts(sets)
+    alone = [judge_of(constraint)[0](arms) for arms in sets]
+    np.testing.assert_allclose(together.broken, [judged.broken[0] for judged in alone], atol=1e-12)
+    np.testing.assert_allclose(together.regret, [judged.regret[0] for judged in alone], atol=1e-12)
+    assert together.broken.max() > 0.01
+    free = isinstance(constraint, dict)
+    assert [bool(judged.promised[0]) for judged in alone] == [not free or arms[0] % 3 != 1 for arms in sets]
+    assert not free or not together.broken[3:5].any()
+
+
+def test_arms_in_any_order_are_one_set():
+    judge, posterior = judge_of(PROMISES["sum"])
+    listed, sorted_ = judge(np.array([9, 1, 0, 7])), judge(np.array([0, 1, 7, 9]))
+    np.testing.assert_array_equal(listed.groups, [0, 1])
+    np.testing.assert_array_equal(listed.broken, sorted_.broken)
+    assert posterior.asked == 1
+
+
+def test_a_set_is_judged_once_and_its_surrogate_needs_no_covariance():
+    judge, posterior = judge_of(PROMISES["sum"])
+    arms = np.array([0, 1, 3, 4, 5])
+    judge(arms)
+    groups, surrogate = judge.surrogate(arms)
+    assert posterior.asked == 1
+    np.testing.assert_array_equal(groups, [0, 1, 2])
+    judge(np.append(arms, 8))  # two groups are as before
+    assert posterior.asked == 2
+    judge(arms)
+    assert posterior.asked == 2
+    again = judge.surrogate(arms)[1]
+    assert posterior.asked == 3
+    np.testing.assert_array_equal(again.factor, surrogate.factor)
+
+
+def test_nothing_is_judged_of_nobody():
+    judge, posterior = judge_of(PROMISES["sum"])
+    nobody = np.empty(0, dtype=np.intp)
+    assert len(judge(nobody).groups) == len(judge.verdicts([]).broken) == len(judge.surrogate(nobody)[0]) == 0
+    assert posterior.asked == 0
