@@ -22,7 +22,7 @@ from superarm.certificates.judge import Judge
 from superarm.errors import InvalidArgument
 from superarm.feasible import WholeGroups
 from superarm.groups import IntArray
-from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup
 from superarm.oracles.oracle import Kind, Selection, Status, SuperArmOracle
 from superarm.policies.cautious.candidates import Candidate
 from superarm.policies.cautious.explore import explore
@@ -150,21 +150,25 @@ class CautiousTCGPUCB:
             status = Status.UNPROVED
             if found is not None and (isinstance(search, WholeSearch) or not search.round.promises):
                 status, bound, solver = found.status, found.upper_bound, found.solver
-        selection = Selection.of(
-            chosen.arms,
-            round=search.round,
-            index=search.index,
-            good=GoodSubgroups(search.round, search.belief.mean[:, 1], search.order),
-            upper_bound=bound,
+        arms = np.sort(chosen.arms)
+        arms.setflags(write=False)
+        good = GoodSubgroups(search.round, search.belief.mean[:, 1], search.order)
+        judged = zip(chosen.judged.broken.tolist(), chosen.judged.regret.tolist(), strict=True)
+        groups = tuple(
+            TouchedGroup(**{**vars(group), "probability": 1.0 - broken, "expected_regret": regret})
+            for group, (broken, regret) in zip(good.described(*good.valued(arms)), judged, strict=True)
+        )
+        return Selection(
+            arms=arms,
+            value=chosen.value,
+            upper_bound=max(bound, chosen.value),
             status=status,
             solver=solver,
             seconds=seconds,
+            groups=groups,
+            kind=kind,
+            belief=search.belief[arms],
         )
-        groups = tuple(
-            replace(group, probability=1.0 - float(broken), expected_regret=float(regret))
-            for group, broken, regret in zip(selection.groups, chosen.judged.broken, chosen.judged.regret, strict=True)
-        )
-        return replace(selection, groups=groups, kind=kind, belief=search.belief[selection.arms])
 
     def _judge(self, round: Round, belief: Belief) -> Judge:
         posterior = cast(CovaryingPosterior, self.learner.posterior)  # it was when the policy was made
@@ -176,7 +180,7 @@ class CautiousTCGPUCB:
         entry = self.ledger.reported(round, shown.arms)
         played = np.array(entry.arms, dtype=np.intp)
         judged = self._judge(round, self._belief_of(round, played))(played)  # before these outcomes are known
-        self.learner.update(round, arms, outcomes)
+        self.learner.learn(round, shown)
         self.ledger = self.ledger.after(entry, judged, 1.0 - self.confidence)
 
     def _belief_of(self, round: Round, arms: IntArray) -> Belief:

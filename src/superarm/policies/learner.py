@@ -95,7 +95,10 @@ class Learner:
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Condition the posterior on the outcomes of a round; if anything is wrong, nothing changes."""
-        shown = Outcomes.of(round, arms, outcomes)
+        self.learn(round, Outcomes.of(round, arms, outcomes))
+
+    def learn(self, round: Round, shown: Outcomes) -> None:
+        """The same with outcomes that belong to the round."""
         posterior = self.posterior.condition(round.contexts[shown.arms], shown.values)
         updates = self.updates + 1
         if self.learning is not None and self.learning.due(updates) and isinstance(posterior, Learns):
