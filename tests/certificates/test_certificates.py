@@ -144,6 +144,24 @@ def test_the_shift_makes_the_mean_as_strict_as_the_certificate(sense):
     assert (broken[shift > 0] >= 0.9 * EPS).all()
 
 
+def test_what_the_arms_alone_tell_is_a_lower_bound():
+    """Of the share of draws that is the verdict, so with no allowance for their error; often enough to settle it."""
+    certificate = certificate_of(sa.Variance(), EPS)
+    settled = 0
+    for seed in range(200):
+        sets = random_sets(seed, sizes=(1, 2, 6))
+        sets = Sets(starts=sets.starts, arms=sets.arms, mean=sets.mean, covariance=sets.covariance / (1 + seed % 20))
+        thresholds = np.random.default_rng(seed).uniform(0.0, 1.0, 3)
+        thresholds[seed % 3] *= -1.0 if seed % 7 == 0 else 1.0
+        promise = promise_of(sa.Variance(), ">=", thresholds)
+        bound = certificate.at_least(promise, thresholds, sets.sizes, sets.mean, sets.std)
+        assert (bound <= certificate.judge(promise, thresholds, sets).broken).all()
+        settled += np.count_nonzero(bound > EPS)
+    assert settled > 200
+    turned = promise_of(sa.Variance(), "<=", thresholds)
+    assert not certificate.at_least(turned, thresholds, sets.sizes, sets.mean, sets.std).any()
+
+
 @pytest.mark.parametrize("sense", [">=", "<="])
 @pytest.mark.parametrize("name", [name for name in REWARDS if name not in ("dixit-stiglitz", "min", "max")])
 @pytest.mark.parametrize("chosen", [0, 2])

@@ -91,3 +91,22 @@ def test_nothing_is_judged_of_nobody():
     nobody = np.empty(0, dtype=np.intp)
     assert len(judge(nobody).groups) == len(judge.verdicts([]).broken) == len(judge.surrogate(nobody)[0]) == 0
     assert posterior.asked == 0
+
+
+@pytest.mark.parametrize("constraint", [sa.Variance() >= 0.1, sa.Sum() <= 1.0], ids=["variance", "sum"])
+def test_whole_groups_are_judged_alike_whichever_others_are(constraint):
+    """The draws of a variance are told apart by the largest set, which may be asked for at another time."""
+    rng = np.random.default_rng(3)
+    posterior = sa.ExactPosterior(sa.Matern52(lengthscale=0.4), noise_std=0.1)
+    codes = np.repeat(np.arange(4), [2, 5, 3, 4])
+    round = sa.Round(
+        t=1, contexts=rng.uniform(size=(14, 1)), groups=codes, constraint=constraint, feasible=sa.WholeGroups(2)
+    )
+    belief = posterior.predict(round.contexts)
+    everyone = Judge(round, posterior, belief, EPS)(np.arange(14))
+    judge = Judge(round, posterior, belief, EPS)
+    for some in ([2], [0, 3], [0, 1, 2, 3]):
+        verdicts = judge.whole(np.array(some))
+        np.testing.assert_allclose(verdicts.broken, everyone.broken[some], rtol=1e-12)
+        np.testing.assert_allclose(verdicts.regret, everyone.regret[some], rtol=1e-9)
+    assert (judge.at_least() <= everyone.broken).all()

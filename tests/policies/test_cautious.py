@@ -16,6 +16,7 @@ from superarm.feasible import is_feasible
 from superarm.policies.cautious.explore import Uncertainty, explore
 from superarm.policies.cautious.ledger import REMEMBERED, SHARE, Entry, Ledger
 from superarm.policies.cautious.search import REFUSED, Search
+from superarm.policies.cautious.whole import WholeSearch
 from tests.policies.stuck import ROUNDS, island, noisy, short
 
 KERNEL = sa.SquaredExponential(lengthscale=0.3)
@@ -220,6 +221,30 @@ def test_the_oracle_is_not_asked_for_trials_of_groups_that_are_certified_or_teac
     assert asked(threshold=2.5, must_teach=0.0) > 1  # two groups on the edge
     assert asked(threshold=-9.0, must_teach=0.0) == 1  # all are certified
     assert asked(threshold=2.5, must_teach=100.0) == 1  # nobody is so uncertain
+
+
+def test_whole_groups_that_cannot_vary_enough_are_not_judged():
+    """By what is known of their arms; the others are found as if all were judged."""
+    rng = np.random.default_rng(8)
+    contexts = np.concatenate([rng.uniform(0.0, 0.1, (30, 1)), rng.uniform(0.0, 1.0, (10, 1))])
+    posterior = PRIOR.condition(contexts, np.hstack([1.0 + contexts, np.sin(6.0 * contexts)]))
+    round = sa.Round(
+        t=1,
+        contexts=contexts,
+        groups=np.arange(40) // 5,
+        constraint=sa.Variance() >= 0.2,
+        feasible=sa.WholeGroups(3),
+    )
+    belief = posterior.predict(contexts)
+    search = WholeSearch(
+        round=round, index=belief.mean[:, 0], belief=belief, judge=Judge(round, posterior, belief, EPS),
+        oracle=sa.Automatic(), order=np.arange(40), eps=EPS,
+    )  # fmt: skip
+    everyone = Judge(round, posterior, belief, EPS)(np.arange(40)).broken
+    best = search.best()
+    assert set(best.judged.groups.tolist()) == set(np.flatnonzero(everyone <= EPS).tolist()) != set()
+    assert not search.known[:6].any()
+    np.testing.assert_array_equal(search.hopeful(), everyone < 1.0 - EPS / 2.0)
 
 
 def test_exploring_takes_what_is_least_known_and_puts_least_at_risk():
@@ -441,8 +466,9 @@ def test_groups_without_a_promise_are_free():
     ("arms", "feasible"),
     [(6, sa.AtMost(0)), (6, sa.AtMost(per_group=0)), (6, sa.WholeGroups(0)), (0, sa.AtMost(3)), (0, sa.WholeGroups(2))],
 )
-def test_where_nothing_may_be_picked_nothing_is_broken(arms, feasible):
-    round = sa.Round(t=1, contexts=np.zeros((arms, 1)), constraint=sa.Sum() >= 2.0, feasible=feasible)
+@pytest.mark.parametrize("reward", [sa.Sum(), sa.Variance()], ids=["sum", "variance"])
+def test_where_nothing_may_be_picked_nothing_is_broken(reward, arms, feasible):
+    round = sa.Round(t=1, contexts=np.zeros((arms, 1)), constraint=reward >= 2.0, feasible=feasible)
     selection = sa.CautiousTCGPUCB(PRIOR).select(round)
     assert len(selection.arms) == 0
     assert selection.kind is sa.Kind.CERTIFIED

@@ -29,6 +29,7 @@ class Sets:
     arms: IntArray  # (k,) set after set, ascending within each
     mean: Array  # (k,)
     covariance: Array  # (k, k); only what is within a set matters
+    largest: int = 0  # most arms of any set that shares draws with these, beside themselves
 
     def __len__(self) -> int:
         return len(self.starts) - 1

@@ -84,15 +84,35 @@ class Judge:
         promised = self._bound_by[groups] >= 0
         return Judged(groups=groups, promised=promised, broken=verdicts.broken, regret=verdicts.regret)
 
-    def verdicts(self, sets: Sequence[IntArray]) -> Verdicts:
-        """P and EV of any sets, each of some arms, ascending, of one group; both 0 where the group has no promise."""
+    def whole(self, groups: IntArray) -> Verdicts:
+        """P and EV of some groups picked whole, whichever others are judged with them."""
+        return self.verdicts([self.round.grouping.members(group) for group in groups.tolist()], whole=True)
+
+    def at_least(self) -> Array:
+        """(G,) what p of every group, picked whole, is at least, as far as its arms alone tell."""
+        bounds = np.zeros(len(self.round.labels))
+        for promise in self.round.promises:
+            certificate = certificate_of(promise.reward, self.eps)
+            if isinstance(certificate, Quadratic) and len(promise.groups):
+                arms = np.concatenate([self.round.grouping.members(group) for group in promise.groups.tolist()])
+                sizes = self.round.grouping.sizes[promise.groups]
+                mean, std = self.belief.mean[arms, 1], self.belief.std[arms, 1]
+                bounds[promise.groups] = certificate.at_least(promise, promise.thresholds, sizes, mean, std)
+        return bounds
+
+    def verdicts(self, sets: Sequence[IntArray], *, whole: bool = False) -> Verdicts:
+        """P and EV of any sets, each of some arms, ascending, of one group; both 0 where the group has no promise.
+
+        With ``whole`` they share draws as if all groups, picked whole, were judged together.
+        """
         groups = self.round.grouping.codes[[arms[0] for arms in sets]] if sets else np.empty(0, dtype=np.intp)
         keys = [arms.tobytes() for arms in sets]
         bound = self._bound_by[groups].tolist()
         for number, promise in enumerate(self.round.promises):
             fresh = [i for i, key in enumerate(keys) if bound[i] == number and key not in self._known]
             if fresh:
-                joint = self._joint([sets[i] for i in fresh], [keys[i] for i in fresh])
+                largest = int(self.round.grouping.sizes[promise.groups].max()) if whole else 0
+                joint = self._joint([sets[i] for i in fresh], [keys[i] for i in fresh], largest)
                 found = certificate_of(promise.reward, self.eps).judge(promise, self._thresholds[groups[fresh]], joint)
                 pairs = zip(found.broken.tolist(), found.regret.tolist(), strict=True)
                 self._known.update(zip((keys[i] for i in fresh), pairs, strict=True))
@@ -119,7 +139,7 @@ class Judge:
         groups, starts, arms = self.round.grouping.parts(np.sort(arms))
         return groups, [arms[start:end] for start, end in itertools.pairwise(starts.tolist())]
 
-    def _joint(self, sets: list[IntArray], keys: list[bytes]) -> Sets:
+    def _joint(self, sets: list[IntArray], keys: list[bytes], largest: int = 0) -> Sets:
         """Sets with the joint posterior of f_2 on their arms; a surrogate mostly asks for those judged just before."""
         if self._latest is None or self._latest[0] != keys:
             arms = np.concatenate(sets)
@@ -128,6 +148,7 @@ class Judge:
                 arms=arms,
                 mean=self.belief.mean[arms, 1],
                 covariance=self.posterior.covariance(self.round.contexts[arms])[1],
+                largest=largest,
             )
             self._latest = keys, joint
         return self._latest[1]

@@ -18,11 +18,13 @@ import numpy as np
 from superarm.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.certificates.draws import shares
 from superarm.groups import Array, IntArray
+from superarm.rewards.group_reward import Sense, tolerance
 from superarm.round import Promise
 
 IN_THE_TAIL = 20  # draws that break a promise just certified: they are cheap here
 SEED = 20230406
 CERTAIN = 1e-12  # an axis with less than this share of the largest variance is certain
+SLACK = 0.01  # share of a threshold: more than variances are off by, rounded or from a basis that is nearly exact
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,23 @@ class Quadratic:
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
         """All sets at once."""
         return shares(promise, thresholds, _values(_padded(sets), self.draws))
+
+    def at_least(self, promise: Promise, thresholds: Array, sizes: IntArray, mean: Array, std: Array) -> Array:
+        """(g,) a lower bound of p from the arms of each set alone, set after set; 0 where that tells nothing.
+
+        By Markov's inequality, the share of draws with V_A >= gamma is at most their mean over gamma. With m_i the mean
+        of z_i^2, that mean is (|C mu|^2 + sum_i l_i m_i) / n, where the sum of l_i is at most that of the variances.
+        """
+        if promise.sense is Sense.AT_MOST:
+            return np.zeros(len(sizes))
+        first = np.cumsum(sizes) - sizes
+        k = int(sizes.max())
+        centre = np.repeat(np.add.reduceat(mean, first) / sizes, sizes)
+        moments = np.square(mean - centre) + _draws(self.draws, k)[:, :k].mean(axis=0).max() * np.square(std)
+        expected = np.add.reduceat(moments, first) / sizes
+        least = thresholds - tolerance(thresholds)
+        kept = np.where(least > 0.0, expected / np.where(least > 0.0, least, 1.0) + SLACK, 1.0)
+        return np.maximum(1.0 - kept, 0.0) * self.draws / (self.draws + 1.0)
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
         """The shift from the variance of the means to the eps-quantile of V_A; no index of the arms bounds it."""
@@ -65,7 +84,7 @@ class _Forms:
 
 def _padded(sets: Sets) -> _Forms:
     sizes = sets.sizes
-    columns = np.arange(sizes.max(initial=0))
+    columns = np.arange(sizes.max(initial=sets.largest))
     inside = columns < sizes[:, None]
     at = np.where(inside, sets.starts[:-1, None] + columns, 0)
     both = inside[:, :, None] & inside[:, None, :]

@@ -160,7 +160,7 @@ def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful
 def _whole_groups(judge: Judge, n: int, order: IntArray, hopeful: Mask) -> IntArray:
     round = judge.round
     groups = round.grouping
-    whole = judge(np.arange(len(round)))
+    whole = judge.whole(np.arange(len(groups)))
     uncertainty = Uncertainty(judge)
     first = np.full(len(groups), len(round), dtype=np.intp)
     np.minimum.at(first, groups.codes[order], np.arange(len(round)))

@@ -18,32 +18,43 @@ class WholeSearch(Candidates):
     """Certified super arms of one round of whole groups."""
 
     def __post_init__(self) -> None:
-        self.whole = self.judge(np.arange(len(self.round)))  # every group, whole
+        self.broken = self.judge.at_least()  # (G,) p of every group: what it is at least, until the group is judged
+        self.known = np.zeros(len(self.broken), dtype=np.bool_)
 
     def best(self) -> Candidate | None:
         """The best certified super arm; None where nothing at all is certified."""
-        certified = self.whole.broken <= self.eps
+        certified = self._within(self.eps)
         return self._solve(certified) if certified.any() else None
 
     def hopeful(self) -> Mask:
         """(G,) the groups that may keep their promise."""
-        possible: Mask = self.whole.broken < 1.0 - self.eps / 2.0
+        possible: Mask = self._within(1.0 - self.eps / 2.0) & (self.broken < 1.0 - self.eps / 2.0)
         return possible
 
     def may_try(self, groups: Mask, level: float) -> bool:
         """Whether :meth:`optimistic` may touch an uncertified group among ``groups``, (G,)."""
-        return bool((groups & (self.whole.broken > self.eps) & (self.whole.broken <= level)).any())
+        return bool((self._within(level, groups) & (self.broken > self.eps)).any())
 
     def optimistic(self, level: float) -> IntArray | None:
         """The arms of the best super arm of groups that break their promise with a probability of at most ``level``."""
-        possible = self.whole.broken <= level
+        possible = self._within(level)
         return self._answer(possible).arms if possible.any() else None
 
     def admitting(self, group: int, level: float) -> Candidate | None:
         """The best super arm of certified groups and ``group``."""
-        allowed = self.whole.broken <= self.eps
+        allowed = self._within(self.eps)
         allowed[group] = True
         return self._solve(allowed)
+
+    def _within(self, level: float, groups: Mask | None = None) -> Mask:
+        """(G,) the groups, or those of ``groups``, that break their promise with a probability of at most ``level``."""
+        asked = self.broken <= level
+        if groups is not None:
+            asked &= groups
+        fresh = np.flatnonzero(asked & ~self.known)
+        self.broken[fresh] = self.judge.whole(fresh).broken
+        self.known[fresh] = True
+        return asked & (self.broken <= level)
 
     def _solve(self, allowed: Mask) -> Candidate:
         selection = self._answer(allowed)
