@@ -44,6 +44,7 @@ PROMISES = {
     "mean": sa.Mean() >= 0.1,
     "max": sa.Max() <= 0.8,
     "dixit-stiglitz": sa.DixitStiglitz(items=np.arange(12) % 5) >= 0.4,
+    "variance": sa.Variance() >= 0.01,
     "some": {"a": sa.Sum() <= 0.9, "c": sa.Min() >= -0.1},
 }
 
@@ -52,7 +53,7 @@ PROMISES = {
 def test_sets_judged_together_are_judged_as_each_alone(constraint):
     """Also where several are of one group, as when one arm or another may join it."""
     sets = [np.array(arms) for arms in ([0, 3], [0, 6], [0, 3, 9], [1], [4, 7, 10], [2, 5], [2, 11])]
-    together = judge_of(constraint)[0].verdicts(sets)
+    together = judge_of(constraint)[0].each(sets)
     alone = [judge_of(constraint)[0](arms) for arms in sets]
     np.testing.assert_allclose(together.broken, [judged.broken[0] for judged in alone], atol=1e-12)
     np.testing.assert_allclose(together.regret, [judged.regret[0] for judged in alone], atol=1e-12)
@@ -89,7 +90,7 @@ def test_a_set_is_judged_once_and_its_surrogate_needs_no_covariance():
 def test_nothing_is_judged_of_nobody():
     judge, posterior = judge_of(PROMISES["sum"])
     nobody = np.empty(0, dtype=np.intp)
-    assert len(judge(nobody).groups) == len(judge.verdicts([]).broken) == len(judge.surrogate(nobody)[0]) == 0
+    assert len(judge(nobody).groups) == len(judge.each([]).broken) == len(judge.surrogate(nobody)[0]) == 0
     assert posterior.asked == 0
 
 

@@ -80,13 +80,13 @@ class Judge:
     def __call__(self, arms: IntArray) -> Judged:
         """Judge a super arm, (k,) arms."""
         groups, parts = self._split(arms)
-        verdicts = self.verdicts(parts)
+        verdicts = self._verdicts(parts)
         promised = self._bound_by[groups] >= 0
         return Judged(groups=groups, promised=promised, broken=verdicts.broken, regret=verdicts.regret)
 
     def whole(self, groups: IntArray) -> Verdicts:
         """P and EV of some groups picked whole, whichever others are judged with them."""
-        return self.verdicts([self.round.grouping.members(group) for group in groups.tolist()], whole=True)
+        return self._verdicts([self.round.grouping.members(group) for group in groups.tolist()], whole=True)
 
     def at_least(self) -> Array:
         """(G,) what p of every group, picked whole, is at least, as far as its arms alone tell."""
@@ -100,11 +100,15 @@ class Judge:
                 bounds[promise.groups] = certificate.at_least(promise, promise.thresholds, sizes, mean, std)
         return bounds
 
-    def verdicts(self, sets: Sequence[IntArray], *, whole: bool = False) -> Verdicts:
-        """P and EV of any sets, each of some arms, ascending, of one group; both 0 where the group has no promise.
+    def each(self, sets: Sequence[IntArray]) -> Verdicts:
+        """P and EV of any sets of arms, ascending, of one group each, as if every set was judged by itself."""
+        if any(isinstance(promise.reward, Variance) for promise in self.round.promises):
+            for size in {len(arms) for arms in sets}:  # which is what tells draws apart
+                self._verdicts([arms for arms in sets if len(arms) == size])
+        return self._verdicts(sets)
 
-        With ``whole`` they share draws as if all groups, picked whole, were judged together.
-        """
+    def _verdicts(self, sets: Sequence[IntArray], *, whole: bool = False) -> Verdicts:
+        """Judges what is not known, together, with ``whole`` as if with all groups; both 0 without a promise."""
         groups = self.round.grouping.codes[[arms[0] for arms in sets]] if sets else np.empty(0, dtype=np.intp)
         keys = [arms.tobytes() for arms in sets]
         bound = self._bound_by[groups].tolist()

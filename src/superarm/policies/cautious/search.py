@@ -131,7 +131,7 @@ class Search(Candidates):
         while len(waiting) and refused < REFUSED and len(arms) < most:
             # Judged together, each as if it came next: one that is refused changes nothing for those after it.
             asked = waiting[: REFUSED - refused]
-            certified = self.judge.verdicts([self._group_with(arm, arms) for arm in asked]).broken <= self.eps
+            certified = self.judge.each([self._group_with(arm, arms) for arm in asked]).broken <= self.eps
             for place in np.flatnonzero(certified).tolist():
                 more = np.sort(np.append(arms, asked[place]))
                 worth = reward_of(self.round.reward, self.index[more], more)

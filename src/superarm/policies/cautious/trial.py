@@ -33,19 +33,21 @@ def trial(best: Candidate, search: Search | WholeSearch, *, balance: float, teac
     if hopeful is None:
         return None
     margin = WORTHWHILE * max(best.value, 0.0) / max(1, len(best.judged.groups))
-    gains = []  # what is gained at most, by group and its arms
+    gains = {}  # of groups whose trial would teach something, where it is worth it
     for group in np.unique(codes[hopeful[teaches[hopeful]]]).tolist():
         mine, present = (arms[codes[arms] == group] for arms in (hopeful, best.arms))
         gain = reward_of(round.reward, search.index[mine], mine) - reward_of(
             round.reward, search.index[present], present
         )
         if gain > margin:
-            gains.append((group, mine, gain))
-    risks = search.judge.verdicts([mine for _, mine, _ in gains]).broken.tolist()
+            gains[group] = gain
+    if not gains:
+        return None
+    judged = search.judge(hopeful)
     options = [
-        ((1.0 - broken) * gain / broken, group)
-        for (group, _, gain), broken in zip(gains, risks, strict=True)
-        if broken > search.eps and (1.0 - broken) * gain > margin
+        ((1.0 - broken) * gains[group] / broken, group)
+        for group, broken in zip(judged.groups.tolist(), judged.broken.tolist(), strict=True)
+        if group in gains and broken > search.eps and (1.0 - broken) * gains[group] > margin
     ]
     options.sort(key=lambda option: -option[0])
     for _, group in options[:TRIED]:
