@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.errors import NonConforming, UnsolvableRound
+from superarm.errors import InvalidArgument, NonConforming, UnsolvableRound
 from superarm.rewards.normal_forms import WeightedSum
 from tests import members
 
@@ -137,9 +137,51 @@ class LearningOnce(Learning):
         return Wrapped(self.inner.condition(contexts, outcomes))
 
 
+class Covarying(Wrapped):
+    noise_std = 0.1
+
+    def covariance(self, contexts, others=None):
+        return self.inner.covariance(contexts, others)
+
+
+class CovaryingOnce(Covarying):
+    def condition(self, contexts, outcomes):
+        return Wrapped(self.inner.condition(contexts, outcomes))
+
+
+class Flat(Covarying):
+    def covariance(self, contexts, others=None):
+        return self.inner.covariance(contexts, others)[0]
+
+
+class Doubled(Covarying):
+    def covariance(self, contexts, others=None):
+        return 2 * self.inner.covariance(contexts, others)
+
+
+class Noiseless(Covarying):
+    noise_std = (0.1, 0.0)
+
+
 def test_a_right_posterior_in_a_wrapper_passes():
     sa.check_posterior(Wrapped())
     sa.check_posterior(Learning())
+    sa.check_posterior(Covarying())
+
+
+def test_a_posterior_of_ones_own_serves_the_cautious_policy():
+    """One that states a single noise for both outputs, as a constructor takes it."""
+    x = np.linspace(0, 1, 6)[:, None]
+    round = sa.Round(t=1, contexts=x, groups=list("aabbcc"), constraint=sa.Sum() <= 0.5, feasible=sa.AtMost(3))
+    own, ours = (sa.CautiousTCGPUCB(posterior) for posterior in (Covarying(), members.POSTERIORS[0]))
+    for _ in range(3):
+        selection = own.select(round)
+        np.testing.assert_array_equal(selection.arms, ours.select(round).arms)
+        outcomes = np.full((len(selection.arms), 2), 0.1)
+        own.update(round, selection.arms, outcomes)
+        ours.update(round, selection.arms, outcomes)
+    with pytest.raises(InvalidArgument, match="noise_std"):
+        sa.CautiousTCGPUCB(Noiseless())
 
 
 @pytest.mark.parametrize(
@@ -153,6 +195,10 @@ def test_a_right_posterior_in_a_wrapper_passes():
         (LearningInPlace, "learned changed the posterior"),
         (LearningByChance, "for the same seed"),
         (LearningOnce, "lost the method learned"),
+        (CovaryingOnce, "lost covariance"),
+        (Flat, "covariance gave"),
+        (Doubled, "diagonal of covariance"),
+        (Noiseless, "noise_std"),
     ],
 )
 def test_a_wrong_posterior_is_found(kind, said):

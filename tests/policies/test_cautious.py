@@ -494,6 +494,7 @@ def test_exactly_is_filled_even_where_too_little_is_certified():
     ("argument", "value"),
     [
         ("confidence", 1.0),
+        ("confidence", 0.999999),
         ("confidence", 0.3),
         ("confidence", "high"),
         ("reward_width", -1.0),
@@ -538,6 +539,22 @@ def test_equal_beliefs_are_told_apart_by_what_they_have_to_do_with_each_other(co
         for order in itertools.permutations(range(3))
     }
     assert max(said) - min(said) < 1e-9
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS.values(), ids=CONSTRAINTS)
+def test_the_least_confidence(constraint):
+    policy = sa.CautiousTCGPUCB(PRIOR, confidence=0.5)
+    played = sa.simulate(policy, Small(constraint, FEASIBLE["at most"], 3), rounds=4, seed=0)
+    assert len(played) == 4
+
+
+@pytest.mark.parametrize("constraint", [sa.DixitStiglitz(items=np.arange(12) % 4) >= -100.0, sa.Min() >= -100.0])
+def test_the_largest_confidence_can_be_had_by_draws(constraint):
+    selection = sa.CautiousTCGPUCB(PRIOR, confidence=0.99999).select(
+        next(Small(constraint, FEASIBLE["at most"], 3).rounds(np.random.default_rng(0)))
+    )
+    assert selection.kind is sa.Kind.CERTIFIED
+    assert len(selection.arms) == 5
 
 
 @pytest.mark.parametrize("confidence", [0.99, 0.999])

@@ -15,6 +15,7 @@ from superarm.certificates.linear import Linear
 from superarm.certificates.quadratic import IN_THE_TAIL, Quadratic
 from superarm.certificates.sure import Sure
 from superarm.groups import Array, IntArray
+from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior
 from superarm.rewards.count import Count
 from superarm.rewards.extremes import Max, Min
@@ -70,6 +71,7 @@ class Judge:
 
     def __init__(self, round: Round, posterior: CovaryingPosterior, belief: Belief, eps: float) -> None:
         self.round, self.posterior, self.belief, self.eps = round, posterior, belief, eps
+        self.noise = settled_noise(posterior.noise_std)[1] ** 2  # variance, of the outcome that promises are about
         # Per group: which promise binds it (-1: none), and its threshold.
         self._bound_by, self._thresholds = np.full(len(round.labels), -1), np.zeros(len(round.labels))
         for number, promise in enumerate(round.promises):

@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from superarm.checks.require import CLOSE, require
-from superarm.errors import NonConforming
+from superarm.errors import InvalidArgument, NonConforming
 from superarm.groups import Array
 from superarm.posteriors.learning import LEARNING, Learns
-from superarm.posteriors.posterior import Belief, Posterior
+from superarm.posteriors.outputs import settled_noise
+from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
 
 
 def check_posterior(posterior: Posterior, *, dimension: int = 1, seed: int = 0) -> None:
@@ -63,8 +64,30 @@ def check_posterior(posterior: Posterior, *, dimension: int = 1, seed: int = 0) 
     partial[0, 1] = partial[1, 0] = math.nan
     partial[2] = math.nan
     _belief(posterior.condition(seen, partial), contexts)
+    if isinstance(posterior, CovaryingPosterior):
+        _check_covariance(posterior, prior, contexts)
+        _check_covariance(once, after, contexts)
     if isinstance(posterior, Learns):
         _check_learning(posterior, contexts, rng)
+
+
+def _check_covariance(posterior: Posterior, belief: Belief, contexts: Array) -> None:
+    if not isinstance(posterior, CovaryingPosterior):
+        raise NonConforming(f"condition returned a {type(posterior).__name__}, which has lost covariance or noise_std")
+    try:
+        settled_noise(posterior.noise_std)
+    except InvalidArgument as error:
+        raise NonConforming(str(error)) from None
+    m = len(contexts)
+    whole, part = posterior.covariance(contexts), posterior.covariance(contexts[:3], contexts)
+    require(np.shape(whole) == (2, m, m), f"covariance gave {np.shape(whole)} for {m} contexts, not (2, {m}, {m})")
+    require(np.shape(part) == (2, 3, m), f"covariance gave {np.shape(part)} for 3 contexts and {m} others")
+    require(bool(np.allclose(part, whole[:, :3], rtol=0.0, atol=CLOSE)), "covariance depends on what else is asked for")
+    variances = np.diagonal(whole, axis1=1, axis2=2).T
+    require(
+        bool(np.allclose(variances, np.square(belief.std), rtol=0.0, atol=CLOSE)),
+        "the diagonal of covariance is not the square of the standard deviation of predict",
+    )
 
 
 def _check_learning(posterior: Learns, contexts: Array, rng: np.random.Generator) -> None:

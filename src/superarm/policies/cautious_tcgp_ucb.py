@@ -31,11 +31,14 @@ from superarm.policies.cautious.search import Search
 from superarm.policies.cautious.trial import on_credit, trial
 from superarm.policies.cautious.whole import WholeSearch
 from superarm.policies.learner import Learner
-from superarm.policies.settings import fraction, non_negative, oracle_or_exact
+from superarm.policies.settings import between, non_negative, oracle_or_exact
 from superarm.policies.ties import Seed
 from superarm.posteriors.learning import Learning
+from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
 from superarm.round import Outcomes, Round
+
+SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
 
 
 @storage.storable
@@ -48,7 +51,7 @@ class CautiousTCGPUCB:
     posterior
         the prior; it must also offer ``covariance`` and ``noise_std``, as the posteriors of this library do
     confidence
-        probability with which every certified group keeps its promise
+        probability with which every certified group keeps its promise, from 0.5 to 0.99999
     reward_width
         how many standard deviations the reward index lies above the mean
     must_teach
@@ -94,12 +97,11 @@ class CautiousTCGPUCB:
         seed: Seed = 0,
         learn: bool | Learning = False,
     ) -> None:
-        if not isinstance(posterior, CovaryingPosterior):
+        if isinstance(posterior, type) or not isinstance(posterior, CovaryingPosterior):
             raise InvalidArgument("posterior", "one with covariance and noise_std", repr(posterior))
+        settled_noise(posterior.noise_std)  # or an error, here rather than in the first round
         self.learner = Learner.of(posterior, seed=seed, learn=learn)
-        self.confidence = fraction("confidence", confidence)
-        if self.confidence < 0.5:
-            raise InvalidArgument("confidence", "a number from 0.5 to below 1", repr(confidence))
+        self.confidence = between("confidence", confidence, 0.5, SUREST)
         self.reward_width = non_negative("reward_width", reward_width)
         self.must_teach = non_negative("must_teach", must_teach)
         self.oracle = oracle_or_exact(oracle)
@@ -134,8 +136,7 @@ class CautiousTCGPUCB:
             chosen = (on_credit(search) or known) if best is None else best
             # Whoever touches nobody breaks no promise.
             return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen
-        noise = search.judge.posterior.noise_std[1]
-        teaches = np.square(search.belief.std[:, 1]) >= self.must_teach * noise**2
+        teaches = np.square(search.belief.std[:, 1]) >= self.must_teach * search.judge.noise
         tried = trial(best, search, balance=self.ledger.balance, teaches=teaches)
         chosen = tried or best
         return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen

@@ -48,6 +48,13 @@ def rounds(argument: str, value: Any) -> int:
     return int(value)
 
 
+def between(argument: str, value: Any, least: float, most: float) -> float:
+    """A number from ``least`` to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) <= most:
+        raise InvalidArgument(argument, f"a number from {least:g} to {most:g}", repr(value))
+    return float(value)
+
+
 def fraction(argument: str, value: Any) -> float:
     """A number strictly between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < 1.0:

@@ -68,8 +68,8 @@ class CovaryingPosterior(Posterior, Protocol):
     """A posterior that also knows how the arms of a round depend on each other."""
 
     @property
-    def noise_std(self) -> tuple[float, float]:
-        """Standard deviation of the noise of each output."""
+    def noise_std(self) -> float | tuple[float, float]:
+        """Standard deviation of the noise, one number or one for each output."""
         ...
 
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:

@@ -43,7 +43,7 @@ class Uncertainty:
 
     def __init__(self, judge: Judge) -> None:
         self.posterior = judge.posterior
-        self.noise = judge.posterior.noise_std[1] ** 2
+        self.noise = judge.noise
         first, self.at = distinct_rows(judge.round.contexts)  # at: (M,)
         self.contexts = judge.round.contexts[first]
         small = len(self.contexts) <= AT_ONCE
