@@ -79,6 +79,13 @@ class Marginals:
         return np.multiply.outer(mean, unexplained), error
 
 
+def together(parts: list[Marginals]) -> Marginals:
+    """The marginals of several sets of points, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Marginals(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])})
+
+
 def largest_error(unrepresented: float, unexplained: Array, tolerance: float, grown: bool = False) -> float:
     """Bound of every error where delta(x) <= tolerance * k(x, x), as a share of the prior standard deviation there.
 

@@ -136,8 +136,6 @@ class LowRankEngine:
     def predict(self, points: Array) -> tuple[Array, Array]:
         """Mean and variance; points that the basis does not represent well enough join it for this once."""
         marginals = self.sparse.marginals(points)
-        if not self.needs_data:
-            return marginals.mean, marginals.variance
         poor = self._poor(marginals)
         if not poor.any():
             return marginals.mean, marginals.variance
@@ -145,15 +143,17 @@ class LowRankEngine:
 
     def covariance(self, points: Array, others: Array) -> Array:
         """As :meth:`predict`: points that the basis does not represent well enough join it for this once."""
-        if not self.needs_data:
-            return self.sparse.covariance(points, others)
+        covariance, marginals = self.sparse.joint(points, others)
+        poor = self._poor(marginals)
+        if not poor.any():
+            return covariance
         asked = points if others is points else np.concatenate([points, others])
-        poor = self._poor(self.sparse.marginals(asked))
-        engine = self._covering(asked[poor]) if poor.any() else self.sparse
-        return engine.covariance(points, others)
+        return self._covering(asked[poor]).covariance(points, others)
 
     def _poor(self, marginals: Marginals) -> npt.NDArray[np.bool_]:
-        """Points at which the error may be too large, and a larger basis would make it smaller."""
+        """Points at which the error may be too large, and a larger basis would make it smaller, if there are data."""
+        if not self.needs_data:
+            return np.zeros(len(marginals.prior), dtype=np.bool_)
         mean, std = marginals.errors(self.sparse.unrepresented, self.sparse.unexplained_values())
         error = np.maximum(mean.max(axis=1, initial=0.0), std)
         poor: npt.NDArray[np.bool_] = (error > EXACTNESS * np.sqrt(marginals.prior)) & (

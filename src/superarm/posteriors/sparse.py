@@ -12,7 +12,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from superarm.errors import InvalidArgument
 from superarm.posteriors.basis import Basis
-from superarm.posteriors.certificate import Marginals
+from superarm.posteriors.certificate import Marginals, together
 from superarm.posteriors.engine import Observations
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.inducing import GreedyVariance, InducingRule, PairedRule
@@ -136,16 +136,14 @@ class SparseEngine:
 
     def marginals(self, points: Array) -> Marginals:
         """Mean and variance, and the parts of the variance, at points ``(m, P)``."""
+        parts = [points[start : start + CHUNK] for start in range(0, max(1, len(points)), CHUNK)]
+        return together([self._marginals(part, *self._whitened(part)) for part in parts])
+
+    def _marginals(self, points: Array, phi: Array, w: Array, c: Array) -> Marginals:
         prior = self.kernel.diagonal(points)
-        mean = np.empty((len(points), len(self.constant)))
-        residual, represented = np.empty(len(points)), np.empty(len(points))
-        for start in range(0, len(points), CHUNK):
-            part = slice(start, start + CHUNK)
-            phi, w, c = self._whitened(points[part])
-            mean[part] = w.T @ c
-            represented[part] = np.einsum("ij,ij->j", w, w)
-            residual[part] = _residual(prior[part], phi)
-        return Marginals(mean=mean, prior=prior, residual=residual, represented=represented)
+        return Marginals(
+            mean=w.T @ c, prior=prior, residual=_residual(prior, phi), represented=np.einsum("ij,ij->j", w, w)
+        )
 
     def errors(self, points: Array) -> tuple[Array, Array]:
         """Bounds of the errors of mean ``(m, q)`` and standard deviation ``(m,)`` against the exact posterior."""
@@ -159,9 +157,17 @@ class SparseEngine:
 
     def covariance(self, points: Array, others: Array) -> Array:
         """k(x, x') - phi^T phi' + w^T w'."""
-        phi, w, _ = self._whitened(points)
-        other_phi, other_w, _ = (phi, w, None) if others is points else self._whitened(others)
-        return self.kernel(points, others) - phi.T @ other_phi + w.T @ other_w
+        return self.joint(points, others)[0]
+
+    def joint(self, points: Array, others: Array) -> tuple[Array, Marginals]:
+        """The covariance of points and others, and the marginals of the points and, if not the same, of the others."""
+        phi, w, c = self._whitened(points)
+        marginals = [self._marginals(points, phi, w, c)]
+        other_phi, other_w = phi, w
+        if others is not points:
+            other_phi, other_w, _ = self._whitened(others)
+            marginals.append(self._marginals(others, other_phi, other_w, c))
+        return self.kernel(points, others) - phi.T @ other_phi + w.T @ other_w, together(marginals)
 
     def log_marginal_likelihood(self) -> float:
         """Lower bound log N(y; 0, Q + N) - tr((K - Q) / N) / 2, with Q = Phi^T Phi.
