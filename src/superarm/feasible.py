@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -83,6 +84,22 @@ def is_feasible(feasible: Feasible, arms: IntArray, groups: Groups) -> bool:
         return bool(whole.all() and np.count_nonzero(touched) <= feasible.n)
     least, most = feasible.totals(len(groups.codes))
     return least <= len(arms) <= most and bool((touched <= feasible.caps(groups)).all())
+
+
+def largest_sum(weights: Array, feasible: Feasible, groups: Groups) -> float:
+    """Largest sum of weights (M,) over super arms within the caps and the largest total; those below 0 are left out.
+
+    So no super arm of S_t has a larger sum, of whatever size it must be.
+    """
+    if isinstance(feasible, WholeGroups):
+        totals = np.bincount(groups.codes, weights=weights, minlength=len(groups))
+        return math.fsum(np.sort(np.maximum(totals, 0.0))[::-1][: feasible.n])
+    # Caps of groups inside a total are a (laminar) matroid: the heaviest arms that still fit are optimal.
+    _, most = feasible.totals(len(groups.codes))
+    order = np.lexsort((-weights, groups.codes))
+    place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes)
+    within = weights[order[place < feasible.caps(groups)[groups.codes[order]]]]
+    return math.fsum(np.sort(np.maximum(within, 0.0))[::-1][:most])
 
 
 def _caps(per_group: PerGroup, groups: Groups) -> IntArray:

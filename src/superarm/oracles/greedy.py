@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from superarm.errors import UnsolvableRound
-from superarm.feasible import WholeGroups
+from superarm.feasible import WholeGroups, largest_sum
 from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.model import decomposes
 from superarm.oracles.decomposition.solve import solve
-from superarm.oracles.good_subgroups import GoodSubgroups, checked_index
-from superarm.oracles.oracle import Found, Selection, Status
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Found, Selection, answer
 from superarm.rewards.group_reward import is_good
 from superarm.rewards.reward import Additive
 from superarm.round import Round
@@ -42,30 +41,7 @@ class Greedy:
 
     def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
         """Return a good super arm at ``index``."""
-        start = time.perf_counter()
-        index = checked_index(index, round, "index")
-        try:
-            hopeless = good.is_empty()
-        except UnsolvableRound:  # nobody knows
-            hopeless = False
-        found = self._solve(index, round, good.without_promises() if hopeless else good)
-        status = Status.LIMIT
-        selection = Selection.of(
-            found.arms,
-            round=round,
-            index=index,
-            good=good,
-            upper_bound=found.upper_bound,
-            status=status,
-            solver="greedy",
-        )
-        if hopeless:
-            status = Status.NO_GOOD_SUBGROUP
-        elif found.underfilled:
-            status = Status.UNDERFILLED
-        elif found.upper_bound < math.inf and selection.exact:
-            status = Status.OPTIMAL
-        return replace(selection, status=status, seconds=time.perf_counter() - start)
+        return answer(self._solve, "greedy", index, round, good, is_empty=_surely_empty)
 
     def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
         worth = _worth(index, round)
@@ -81,17 +57,11 @@ class Greedy:
         )
 
 
-def best_without_promises(scores: Array, round: Round) -> float:
-    """Largest sum of scores over super arms within the caps and the largest total: no good one has a larger sum."""
-    groups = round.grouping
-    if isinstance(round.feasible, WholeGroups):
-        totals = np.bincount(groups.codes, weights=scores, minlength=len(groups))
-        return math.fsum(np.sort(np.maximum(totals, 0.0))[::-1][: round.feasible.n])
-    _, most = round.feasible.totals(len(round))
-    order = np.lexsort((-scores, groups.codes))
-    place = np.arange(len(round)) - np.repeat(groups.starts[:-1], groups.sizes)
-    within = scores[order[place < round.feasible.caps(groups)[groups.codes[order]]]]
-    return math.fsum(np.sort(np.maximum(within, 0.0))[::-1][:most])
+def _surely_empty(good: GoodSubgroups) -> bool:
+    try:
+        return good.is_empty()
+    except UnsolvableRound:  # nobody knows
+        return False
 
 
 def _bound(index: Array, round: Round, good: GoodSubgroups) -> float:
@@ -101,7 +71,7 @@ def _bound(index: Array, round: Round, good: GoodSubgroups) -> float:
         # Without time to refine, the decomposition returns its first bounds, combined.
         return solve(index, round, good, rel_gap=1e-9, label_limit=1, deadline=0.0).upper_bound
     scores = np.asarray(round.reward.scores(index, np.arange(len(round))), dtype=np.float64)
-    return round.reward.transform(best_without_promises(scores, round))
+    return round.reward.transform(largest_sum(scores, round.feasible, round.grouping))
 
 
 # What a change is worth ---------------------------------------------------------------------------------------
@@ -156,9 +126,8 @@ def _worth(index: Array, round: Round) -> _Sum | _Any:
 def _whole_groups(worth: _Sum | _Any, round: Round, good: GoodSubgroups, n: int) -> IntArray:
     """Good groups one by one, as long as the best adds something."""
     groups = round.grouping
-    first = np.full(len(groups), len(round), dtype=np.intp)
-    np.minimum.at(first, groups.codes[good.order], np.arange(len(round)))
-    left = [int(group) for group in np.argsort(first) if good.is_good(int(group), groups.members(int(group)))]
+    ordered = np.argsort(good.first_places()).tolist()
+    left = [group for group in ordered if good.is_good(group, groups.members(group))]
     chosen = np.empty(0, dtype=np.intp)
     for _ in range(min(n, len(left))):
         gains = [worth.change(chosen, (), tuple(groups.members(group).tolist())) for group in left]

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm.errors import UnsolvableRound
-from superarm.feasible import AtMost, Exactly, WholeGroups
+from superarm.feasible import AtMost, Exactly, WholeGroups, largest_sum
 from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.greedy import Greedy, best_without_promises
+from superarm.oracles.greedy import Greedy
 from superarm.oracles.oracle import Found, Selection, additive_scores, answer, check_search, found_by_sum
 from superarm.oracles.program import Program
 from superarm.oracles.relaxations import Narrow, Relaxation, Roots, Weighted, Wide
@@ -91,7 +91,7 @@ def _whole_groups(scores: Array, round: Round, good: GoodSubgroups, n: int, rel_
     program = Program(upper=keeps)
     outcome = program.maximise(totals, 0, n, rel_gap, stop)
     chosen = np.zeros(len(groups), dtype=np.bool_) if outcome.chosen is None else outcome.chosen
-    upper = min(outcome.upper, best_without_promises(scores, round))
+    upper = min(outcome.upper, largest_sum(scores, round.feasible, groups))
     return _Best(arms=np.flatnonzero(chosen[groups.codes]), upper=upper, limited=not outcome.finished)
 
 
@@ -109,6 +109,7 @@ class _Search:
     ) -> None:
         self.round, self.good, self.scores = round, good, scores
         self.rel_gap, self.stop = rel_gap, stop
+        self.without_promises = largest_sum(scores, feasible, round.grouping)  # no good super arm has a larger sum
         self.caps = np.where(good.attainable, feasible.caps(round.grouping), 0)
         self.lazy: dict[int, Relaxation] = {}
         self.program = Program((self.caps[round.grouping.codes] > 0).astype(np.float64))
@@ -124,14 +125,14 @@ class _Search:
 
     def best(self, least: int, most: int) -> _Best | None:
         """The best good super arm of ``least`` to ``most`` arms, or None where there is none."""
-        return self._best(self.scores, least, most, best_without_promises(self.scores, self.round))
+        return self._best(self.scores, least, most, self.without_promises)
 
     def largest(self, most: int) -> _Best:
         """The best of the largest good super arms of up to ``most`` arms."""
         large = self._best(np.ones(len(self.scores)), 0, most, float(most))
         assert large is not None  # there is always the empty super arm
         best = None if large.limited else self.best(len(large.arms), len(large.arms))
-        return best or _Best(arms=large.arms, upper=best_without_promises(self.scores, self.round), limited=True)
+        return best or _Best(arms=large.arms, upper=self.without_promises, limited=True)
 
     def _best(self, gains: Array, least: int, most: int, upper: float) -> _Best | None:
         arms, value = np.empty(0, dtype=np.intp), -math.inf

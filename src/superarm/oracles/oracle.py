@@ -202,15 +202,24 @@ class Found:
 Solver = Callable[[Array, Round, GoodSubgroups], Found]
 
 
-def answer(solver: Solver, name: str, index: Any, round: Round, good: GoodSubgroups) -> Selection:
+def answer(
+    solver: Solver,
+    name: str,
+    index: Any,
+    round: Round,
+    good: GoodSubgroups,
+    *,
+    is_empty: Callable[[GoodSubgroups], bool] = GoodSubgroups.is_empty,
+) -> Selection:
     """Run ``solver`` on one round and state what happened, in the same way for every oracle.
 
     If no group has a good subgroup, promises are left aside (section 2.4.2). Emptiness of the good set decides
-    this, never a solver's "infeasible": with ``AtMost`` the empty super arm is always feasible.
+    this, never a solver's "infeasible": with ``AtMost`` the empty super arm is always feasible. ``is_empty``
+    judges the emptiness.
     """
     start = time.perf_counter()
     index = checked_index(index, round, "index")
-    hopeless = good.is_empty()
+    hopeless = is_empty(good)
     found = solver(index, round, good.without_promises() if hopeless else good)
     arms = np.sort(found.arms)
     arms.setflags(write=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from superarm.errors import UnsolvableRound
 from superarm.feasible import WholeGroups
-from superarm.groups import Array, Groups, IntArray, sums_by
+from superarm.groups import Array, IntArray, sums_by
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, Selection, additive_scores, answer, found_by_sum
 from superarm.rewards.normal_forms import ROUNDING
@@ -31,7 +31,7 @@ class BestWholeGroups:
             raise UnsolvableRound(f"BestWholeGroups takes WholeGroups(n), not {round.feasible}")
         scores = additive_scores(index, round, "BestWholeGroups")
         groups = round.grouping
-        totals, ranked = _ranking(scores, groups, good.order)
+        totals, ranked = _ranking(scores, good)
         falling = totals[ranked]
         best = (good.whole[ranked] & (falling > 0.0)).nonzero()[0][: round.feasible.n]
         picked = np.zeros(len(groups), dtype=np.bool_)
@@ -40,11 +40,12 @@ class BestWholeGroups:
         return found_by_sum(arms, math.fsum(falling[best].tolist()), scores, round)
 
 
-def _ranking(scores: Array, groups: Groups, order: IntArray) -> tuple[Array, IntArray]:
+def _ranking(scores: Array, good: GoodSubgroups) -> tuple[Array, IntArray]:
     """(G,) sums of the scores of each group, and the groups from the largest sum down, equals in the order of ties.
 
     The sums are exactly rounded wherever order or sign hangs on it.
     """
+    groups = good.round.grouping
     totals = sums_by(groups.codes, scores, len(groups))
     ranked = (-totals).argsort()
     falling = totals[ranked]
@@ -57,6 +58,4 @@ def _ranking(scores: Array, groups: Groups, order: IntArray) -> tuple[Array, Int
         return totals, ranked
     for group in ranked[doubtful].tolist():
         totals[group] = math.fsum(scores[groups.members(group)])
-    first = np.full(len(groups), len(order), dtype=np.intp)
-    np.minimum.at(first, groups.codes[order], np.arange(len(order)))
-    return totals, np.lexsort((first, -totals))
+    return totals, np.lexsort((good.first_places(), -totals))

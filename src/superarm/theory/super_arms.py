@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.feasible import WholeGroups
+from superarm.feasible import WholeGroups, largest_sum
 from superarm.groups import Array, IntArray
 from superarm.posteriors.exact import ExactEngine, ExactPosterior
 from superarm.posteriors.history import distinct_rows
@@ -84,26 +84,16 @@ def feasible_information_gain(kernel: Kernel, rounds: Sequence[Round], noise_std
         variances = [_variance(reference, round) for round in rounds]
         value = lower[s - 1]
         told = sum(float(v[arms].sum()) for v, arms in zip(variances[:s], super_arms[:s], strict=True))
-        submodular = [most(0.5 * np.log1p(v / noise), round) for v, round in zip(variances, rounds, strict=True)]
-        concave = [most(0.5 * v / noise, round) for v, round in zip(variances, rounds, strict=True)]
+        submodular = [_most(0.5 * np.log1p(v / noise), round) for v, round in zip(variances, rounds, strict=True)]
+        concave = [_most(0.5 * v / noise, round) for v, round in zip(variances, rounds, strict=True)]
         upper = np.minimum(upper, value + np.cumsum(submodular))
         # At t = s this is 0 or more above `lower`; rounding may not take it below.
         upper = np.minimum(upper, value + np.cumsum(concave) - 0.5 * told / noise)
     return FeasibleGain(super_arms=tuple(super_arms), lower=lower, upper=np.maximum(upper, lower))
 
 
-def most(weights: Array, round: Round) -> float:
-    """The largest sum of non-negative weights ``(M,)`` over one feasible super arm."""
-    groups = round.grouping
-    if isinstance(round.feasible, WholeGroups):
-        sums = np.bincount(groups.codes, weights, minlength=len(groups))
-        return float(np.sort(sums)[::-1][: round.feasible.n].sum())
-    # Caps of groups inside a total are a (laminar) matroid: the heaviest arms that still fit are optimal.
-    by_weight = np.argsort(-weights, kind="stable")
-    by_group = by_weight[np.argsort(groups.codes[by_weight], kind="stable")]
-    rank = np.arange(len(round)) - groups.starts[groups.codes[by_group]]
-    fits = by_group[rank < round.feasible.caps(groups)[groups.codes[by_group]]]
-    return float(np.sort(weights[fits])[::-1][: round.feasible.totals(len(round))[1]].sum())
+def _most(weights: Array, round: Round) -> float:
+    return largest_sum(weights, round.feasible, round.grouping)
 
 
 def _greedy_super_arm(kernel: Kernel, posterior: ExactPosterior, round: Round, noise: float) -> tuple[IntArray, float]:
