@@ -590,3 +590,31 @@ def test_hopeless_promises_are_left_alone():
     selection = sa.CautiousTCGPUCB(PRIOR).select(round)
     assert len(selection.arms) == 0
     assert selection.status is sa.Status.NO_GOOD_SUBGROUP
+
+
+@pytest.mark.parametrize("constraint", [None, sa.Sum() <= 1.0])
+@pytest.mark.parametrize(
+    ("arms", "feasible"),
+    [(0, sa.AtMost(3)), (4, sa.AtMost(0)), (4, sa.Exactly(0)), (4, sa.AtMost(2, per_group=0)), (0, sa.WholeGroups(2))],
+)
+def test_where_nothing_may_be_picked_nothing_is_wrong(arms, feasible, constraint):
+    contexts = np.linspace(0, 1, arms)[:, None]
+    round = sa.Round(t=1, contexts=contexts, groups=np.arange(arms) % 2, constraint=constraint, feasible=feasible)
+    selection = sa.CautiousTCGPUCB(PRIOR).select(round)
+    assert (selection.status, selection.kind) == (sa.Status.OPTIMAL, sa.Kind.CERTIFIED)
+    assert selection.value == selection.upper_bound == 0.0
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS.values(), ids=CONSTRAINTS)
+def test_the_upper_bound_is_what_could_be_had_without_promises(constraint):
+    environment = Small(constraint, FEASIBLE["at most"], 4)
+    policy = sa.CautiousTCGPUCB(PRIOR)
+    for round in itertools.islice(environment.rounds(np.random.default_rng(1)), 3):
+        selection = policy.select(round)
+        belief = PRIOR.predict(round.contexts)
+        index = belief.mean[:, 0] + 2.0 * belief.std[:, 0]
+        unpromised = sa.Round(t=round.t, contexts=round.contexts, groups=round.groups, feasible=round.feasible)
+        free = sa.Exhaustive()(index, unpromised, sa.GoodSubgroups(unpromised, belief.mean[:, 1]))
+        assert selection.value <= selection.upper_bound == pytest.approx(free.value)
+        proved = selection.value == pytest.approx(selection.upper_bound)
+        assert (selection.status is sa.Status.OPTIMAL) == (proved and selection.kind is sa.Kind.CERTIFIED)

@@ -20,10 +20,10 @@ import numpy as np
 from superarm import storage
 from superarm.certificates.judge import Judge
 from superarm.errors import InvalidArgument
-from superarm.feasible import WholeGroups
+from superarm.feasible import WholeGroups, largest_sum
 from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup
-from superarm.oracles.oracle import Kind, Selection, Status, SuperArmOracle
+from superarm.oracles.oracle import Kind, Selection, Status, SuperArmOracle, additive_scores
 from superarm.policies.cautious.candidates import Candidate
 from superarm.policies.cautious.explore import explore
 from superarm.policies.cautious.ledger import Ledger
@@ -36,6 +36,7 @@ from superarm.policies.ties import Seed
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
+from superarm.rewards.reward import is_additive
 from superarm.round import Outcomes, Round
 
 SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
@@ -143,14 +144,17 @@ class CautiousTCGPUCB:
 
     def _selection(self, kind: Kind, chosen: Candidate, search: Search | WholeSearch, seconds: float) -> Selection:
         found = chosen.selection
-        status, bound, solver = Status.NO_GOOD_SUBGROUP, math.inf, kind.name.lower().replace("_", " ")
+        status, bound, solver = Status.NO_GOOD_SUBGROUP, _most(search), "cautious search"
         if chosen.underfilled:
             status = Status.UNDERFILLED
-        elif kind in (Kind.CERTIFIED, Kind.TRIAL) and (found is not None or len(chosen.arms)):
-            # A search through one index per arm proves nothing about other certified sets; whole groups need none.
-            status = Status.UNPROVED
+        elif kind in (Kind.CERTIFIED, Kind.TRIAL):
             if found is not None and (isinstance(search, WholeSearch) or not search.round.promises):
                 status, bound, solver = found.status, found.upper_bound, found.solver
+            elif bound <= chosen.value:
+                status = Status.OPTIMAL  # promises or not, nothing is worth more
+            elif found is not None or len(chosen.arms):
+                # A search through one index per arm proves nothing about other certified sets; whole groups need none.
+                status = Status.UNPROVED
         arms = np.sort(chosen.arms)
         arms.setflags(write=False)
         good = GoodSubgroups(search.round, search.belief.mean[:, 1], search.order)
@@ -194,3 +198,12 @@ class CautiousTCGPUCB:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
         storage.write(self, path)
+
+
+def _most(search: Search | WholeSearch) -> float:
+    """What no feasible super arm is worth more than, whatever is promised; infinite where u is not a sum inside."""
+    round = search.round
+    if not is_additive(round.reward):
+        return math.inf
+    scores = additive_scores(search.index, round, "cautious search")
+    return round.reward.transform(largest_sum(scores, round.feasible, round.grouping))
