@@ -1,6 +1,8 @@
 import os
 import subprocess
 import sys
+from datetime import time, timedelta
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -51,6 +53,16 @@ def refused(call, argument, *fragments):
         (pl.Series(["b", "a"], dtype=pl.Categorical), ("a", "b")),
         ((label for label in ["y", "x"]), ("x", "y")),
         ([], ()),
+        (list(np.array([2, 2, 10, 10, 9])), (2, 9, 10)),
+        (list(np.array([2.0, 10.0, 9.5])), (2.0, 9.5, 10.0)),
+        (list(np.array(["b", "a"])), ("a", "b")),
+        ([np.int64(10), 9, np.int8(2)], (2, 9, 10)),
+        (np.array([np.int64(10), np.int64(9)], dtype=object), (9, 10)),
+        (list(zip(np.array([10, 9]), ["a", "b"], strict=True)), ((9, "b"), (10, "a"))),
+        ([timedelta(days=10), timedelta(days=9)], (timedelta(days=9), timedelta(days=10))),
+        ([time(10), time(9)], (time(9), time(10))),
+        ([Fraction(10), Fraction(9)], (Fraction(9), Fraction(10))),
+        ([pd.Timedelta(days=10), pd.Timedelta(days=9)], (pd.Timedelta(days=9), pd.Timedelta(days=10))),
     ],
 )
 def test_labels_of_any_hashable_kind_are_sorted(labels, distinct):
@@ -219,6 +231,16 @@ def test_times_are_labels_of_their_own_kind():
     assert groups.spread({times[0]: 2.0, times[1]: 1.0}, "threshold").tolist() == [1.0, 2.0]
     with pytest.raises(InvalidArgument, match="equal themselves"):
         Groups.of(np.array(["NaT", "2026-01-01"], dtype="datetime64[D]"))
+
+
+@pytest.mark.parametrize("kind", ["timedelta64[s]", "timedelta64[ns]", "datetime64[Y]", "datetime64[ns]"])
+def test_times_are_in_the_order_of_time(kind):
+    times = np.array([10, 9, 2, 10]).astype(kind)
+    for labels in (times, list(times)):
+        groups = Groups.of(labels)
+        assert groups.codes.tolist() == [2, 1, 0, 2]
+        assert groups.labels == tuple(np.unique(times))
+        assert {type(label) for label in groups.labels} == {times.dtype.type}
 
 
 @given(st.lists(st.integers(-3, 40), max_size=30))

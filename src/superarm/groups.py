@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy.typing as npt
 
 from superarm.errors import InvalidArgument
 
-ORDERED = frozenset({str, int, float, bool, bytes, date, datetime, Decimal})
+TIMES = (np.datetime64, np.timedelta64)
+ORDERED = (str, bytes, Real, Decimal, date, time, timedelta, *TIMES)
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -166,7 +168,7 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
 
 def _has_order(label: Any) -> bool:
     """Whether ``<`` puts such labels into one order; sets, for one, compare by inclusion."""
-    return type(label) in ORDERED or (type(label) is tuple and all(_has_order(part) for part in label))
+    return isinstance(label, ORDERED) or (type(label) is tuple and all(_has_order(part) for part in label))
 
 
 def _spelling(label: Any, argument: str) -> tuple[str, str]:
@@ -184,22 +186,34 @@ def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
     if hasattr(labels, "to_numpy"):
         labels = labels.to_numpy()
     if isinstance(labels, np.ndarray):
-        # Times keep their own type, which their values as Python objects would not.
-        array = _objects(list(labels)) if labels.dtype.kind in "mM" and labels.ndim == 1 else labels.copy()
+        array = _objects(map(_plain, labels)) if labels.dtype.kind in "mMO" and labels.ndim == 1 else labels.copy()
     else:
         if isinstance(labels, str) or not isinstance(labels, Iterable):
             raise InvalidArgument(argument, "one label per arm", repr(labels))
         items = list(labels)
-        small = all(type(item) is int and abs(item) < 2**62 for item in items)
-        array = np.array(items, dtype=np.int64) if small else _objects(items)
+        if not _small_integers(items):
+            items = [_plain(item) for item in items]
+        array = np.array(items, dtype=np.int64) if _small_integers(items) else _objects(items)
     if array.ndim != 1:
         raise InvalidArgument(argument, "one label per arm, shape (M,)", f"shape {array.shape}")
     array.setflags(write=False)
     return array
 
 
-def _objects(items: list[Any]) -> npt.NDArray[Any]:
-    return np.fromiter(items, dtype=object, count=len(items))
+def _small_integers(items: list[Any]) -> bool:
+    return all(type(item) is int and abs(item) < 2**62 for item in items)
+
+
+def _plain(label: Any) -> Any:
+    """The label as a list of Python values holds it, so that a list of an array's items means the same as the array."""
+    if type(label) is tuple:
+        return tuple(_plain(part) for part in label)
+    # Times stay: as a Python value, one in nanoseconds is a bare whole number.
+    return label.item() if isinstance(label, np.generic) and not isinstance(label, TIMES) else label
+
+
+def _objects(items: Iterable[Any]) -> npt.NDArray[Any]:
+    return np.fromiter(items, dtype=object)
 
 
 def own_copy(values: Any) -> Any:
