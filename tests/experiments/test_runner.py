@@ -2,9 +2,11 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -135,6 +137,19 @@ def test_killed_twenty_times_and_resumed(tmp_path):
         "manifest.json",
         "results.parquet",
     ]
+
+
+def test_a_run_outlives_the_shell_that_started_it(tmp_path):
+    """As after `nohup superarm run ... &` and a logout."""
+    folder = tmp_path / "out"
+    command = f"{shlex.join([sys.executable, '-m', 'tests.experiments.small', str(folder)])} & read line"
+    with subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as shell:
+        while not any(path.stat().st_size for path in folder.glob("parts/*.rounds")):
+            time.sleep(0.01)
+        shell.stdin.close()
+        shell.wait()
+        shell.stdout.read()  # until the run ends
+    assert rows(folder).height == 3 * 25 * len(small.federated().policies)
 
 
 def test_unknown_policies_and_bad_numbers():

@@ -67,8 +67,8 @@ class Unit:
         # The digest comes first: a decoder is not made for damaged input.
         return pl.read_parquet(table) if hashlib.sha256(table).digest() == digest else None
 
-    def play(self) -> None:
-        """Play the unit and leave its rows."""
+    def play(self, wanted_by: int | None = None) -> None:
+        """Play the unit and leave its rows; a worker stops when the process ``wanted_by``, its parent, is gone."""
         entropy = run_entropy(self.seed, self.run)
         environment = self.experiment.environment(seed_of(entropy, "environment"))
         setting = Setting(
@@ -77,12 +77,13 @@ class Unit:
         policy = self.experiment.policies[self.policy](setting)
         _compile()  # before any round is timed
         rows, parent = [], os.getppid()
+        is_worker = wanted_by not in (None, os.getpid())  # anybody else may well outlive the shell that started it
         # One BLAS thread a process: more would fight over the cores, and sums in another order give other bits.
         with threadpool_limits(1), self.pulse.open("wb", buffering=0) as pulse:
             for row in play(policy, environment, rounds=self.experiment.rounds, seed=entropy):
                 rows.append(row)
                 pulse.write(b".")
-                if os.getppid() != parent:  # whoever wanted these rows is gone
+                if is_worker and os.getppid() != parent:
                     os._exit(1)
         table = as_parquet(pl.DataFrame(rows, schema=PLAYED))
         replace_file(self.rows, hashlib.sha256(table).digest() + table)
@@ -126,8 +127,8 @@ def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Co
             for unit in missing:
                 unit.play()
         else:
-            work = Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(unit.play)() for unit in missing)
-            for _ in work:
+            workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
+            for _ in workers(delayed(unit.play)(os.getpid()) for unit in missing):
                 pass
     frame = pl.concat(_rows_of_run(experiment, units, run) for run in range(experiment.runs))
     write_frame(folder / "results.parquet", frame)
