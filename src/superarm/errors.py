@@ -30,7 +30,7 @@ class UnsolvableRound(SuperarmError):
 
 
 class UnreadableFile(SuperarmError):
-    """A saved file is damaged, truncated, or not one of superarm's."""
+    """A saved file is damaged, truncated, not one of superarm's, or does not fit the classes at hand."""
 
 
 class ForeignResults(SuperarmError):

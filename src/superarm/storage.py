@@ -92,10 +92,14 @@ def alone(path: Path, *, wait: bool) -> Iterator[None]:
 
 
 def read(path: str | os.PathLike[str]) -> Any:
-    """Load the value saved at ``path``, or raise :class:`UnreadableFile` with the reason."""
+    """Load the value saved at ``path``, or raise :class:`UnreadableFile` with the reason.
+
+    What keeps the file itself from being read is the system's own :class:`OSError`.
+    """
     path = Path(path)
+    content = io.BytesIO(path.read_bytes())
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(content) as archive:
             document = json.loads(archive.read("document.json"))
             if document["format"] != FORMAT:
                 raise UnreadableFile(f"{path}: not a superarm file (format {document['format']!r})")
@@ -105,8 +109,8 @@ def read(path: str | os.PathLike[str]) -> Any:
                     f"this superarm reads version {VERSION}"
                 )
             return _decode(document["value"], archive)
-    except FileNotFoundError:
-        raise
+    except _Unfit as error:
+        raise UnreadableFile(f"{path}: {error}") from None
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -166,18 +170,32 @@ def _decode(node: Any, archive: zipfile.ZipFile) -> Any:
         array.setflags(write=node["writeable"])
         return array
     if "enum" in node:
-        return _class(node["enum"])[node["member"]]  # type: ignore[index]  # an enumeration
+        return _member(_class(node["enum"]), node["member"])
     cls = _class(node["class"])
     expected = {field.name for field in dataclasses.fields(cls)}
     if set(node["fields"]) != expected:
-        raise ValueError(f"{cls.__name__} has the fields {sorted(expected)}, the file {sorted(node['fields'])}")
+        raise _Unfit(
+            f"written by another version: {cls.__name__} has the fields {sorted(expected)} here, "
+            f"{sorted(node['fields'])} in the file"
+        )
     value: Any = object.__new__(cls)
     for name, item in node["fields"].items():
         object.__setattr__(value, name, _decode(item, archive))
     return value
 
 
+def _member(cls: Any, name: str) -> enum.Enum:
+    if name not in cls.__members__:
+        raise _Unfit(f"written by another version: {cls.__name__} has no member {name!r} here")
+    member: enum.Enum = cls[name]
+    return member
+
+
 def _class(name: str) -> type:
     if name not in _CLASSES:
-        raise ValueError(f"unknown class {name!r}")
+        raise _Unfit(f"holds a value of the class {name!r}, which is unknown here: import the module that defines it")
     return _CLASSES[name]
+
+
+class _Unfit(Exception):
+    """A whole and sound file that does not fit the classes at hand."""
