@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import superarm as sa
 from superarm.cli import app
+from tests.datasets.made import write_release
 
 
 def superarm(*words, **environment):
@@ -106,7 +107,21 @@ def test_movies_on_a_look_alike_says_so_everywhere(tmp_path):
     assert "synthetic look-alike, NOT MovieLens" in said.output
     assert "NOT MovieLens" in json.loads((out / "manifest.json").read_text())["data"]
     superarm("report", out)
-    assert "NOT MovieLens" in (out / "report.html").read_text(encoding="utf-8")
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Synthetic data." in page
+    assert "NOT MovieLens" in page
+
+
+def test_movies_on_other_data_says_so_whatever_their_name(tmp_path):
+    data, out = write_release(tmp_path / "not-synthetic-subset"), tmp_path / "out"
+    said = superarm(
+        "run", "movies", "--data", data, "--rounds", 2, "--runs", 1, "--policies", "tcgp-ucb", "--jobs", 1, "--out", out
+    )
+    assert said.exit_code == 0, said.output
+    superarm("report", out)
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Not the paper's data.</strong> not-synthetic-subset, not the paper&#x27;s ml-25m" in page
+    assert "synthetic." not in page.lower()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from superarm.environments.federated import Federated
 from superarm.environments.gp_sample import GPSample
 from superarm.experiments import paper, runner
 from superarm.experiments import problems as random_problems
+from superarm.experiments.experiment import DataKind
 
 FEDERATED = Federated(clients=5, requests=20, most_requests=3)
 
@@ -24,7 +25,9 @@ def tradeoff(rounds=6, runs=2):
 
 
 def movies(rounds=5, runs=2):
-    return replace(paper.movies(synthetic(seed=1), "a synthetic look-alike"), rounds=rounds, runs=runs)
+    return replace(
+        paper.movies(synthetic(seed=1), "a synthetic look-alike", DataKind.SYNTHETIC), rounds=rounds, runs=runs
+    )
 
 
 def problems(rounds=5, runs=3):

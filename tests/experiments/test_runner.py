@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from polars.testing import assert_frame_equal
 
 from superarm.errors import ForeignResults, UnreadableFile
 from superarm.experiments import results, runner
+from superarm.experiments.experiment import DataKind
 from superarm.storage import alone
 from tests.experiments import small
 
@@ -184,6 +186,26 @@ def test_a_folder_with_odd_characters_and_leftovers(finished, tmp_path):
     runner.run(small.federated(), folder=folder, seed=5)
     assert_frame_equal(rows(folder), rows(finished[1]), check_exact=True)
     assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "results.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (None, None),
+        ("ml-25m", "paper's"),
+        ("synthetic, not the paper's ml-25m: 9 ratings by 3 users after the paper's filter", "other"),
+        ("a synthetic look-alike, NOT MovieLens", "synthetic"),
+    ],
+)
+def test_results_of_earlier_versions_have_their_kind_of_data_in_words(finished, tmp_path, data, kind):
+    folder = tmp_path / "out"
+    shutil.copytree(finished[1], folder)
+    manifest = {**json.loads((folder / "manifest.json").read_text()), "data": data}
+    del manifest["data_kind"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert results.read(folder).manifest["data_kind"] == kind
+    same = replace(small.federated(), data=data, data_kind=kind and DataKind(kind))
+    assert runner.run(same, folder=folder, seed=5).manifest["data"] == data
 
 
 def test_unfinished_results_of_another_version_are_refused(tmp_path):

@@ -86,7 +86,7 @@ def results(
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def manifest(frame: pl.DataFrame, data: str | None = None) -> dict[str, Any]:
+def manifest(frame: pl.DataFrame, data: str | None = None, kind: str | None = None) -> dict[str, Any]:
     return {
         "experiment": frame["experiment"][0],
         "title": "A study of <promises> & rewards",
@@ -96,6 +96,7 @@ def manifest(frame: pl.DataFrame, data: str | None = None) -> dict[str, Any]:
         "policies": frame["policy"].unique(maintain_order=True).to_list(),
         "settings": {"delta": 0.05, "kernel": {"name": "SquaredExponential", "lengthscale": 1.0}, "inducing": None},
         "data": data,
+        "data_kind": kind,
         "versions": {"superarm": "0.1.0"},
         "commit": None,
     }

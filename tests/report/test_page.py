@@ -120,16 +120,17 @@ def test_tables_and_charts_can_be_read_aloud(page):
 
 
 @pytest.mark.parametrize(
-    ("data", "banner"),
+    ("data", "kind", "banner"),
     [
-        (None, None),
-        ("ml-25m", None),
-        ("ml-latest-small (a subset of what the paper used)", "Part of the data."),
-        ("synthetic look-alike, NOT MovieLens", "Synthetic data."),
+        (None, None, None),
+        ("ml-25m", "paper's", None),
+        ("ml-latest-small: 9 ratings", "other", "Not the paper's data."),
+        ("a synthetic look-alike, NOT MovieLens", "synthetic", "Synthetic data."),
+        ("my synthetic subset", "paper's", None),  # words alone mean nothing
     ],
 )
-def test_a_banner_says_when_data_are_not_the_papers(frame, data, banner):
-    page = pages.page(frame, manifest(frame, data), [], ())
+def test_a_banner_says_when_data_are_not_the_papers(frame, data, kind, banner):
+    page = pages.page(frame, manifest(frame, data, kind), [], ())
     assert ('class="note" role="note"' in page) == (banner is not None)
     assert banner is None or banner in page
     assert data is None or data in page

@@ -92,7 +92,7 @@ def test_targets_are_shown_as_claims_are(frame, told):
     assert "Paper</th>" not in said
     assert "in 2 of 3" in said
     assert '<span class="icon" aria-hidden="true">✗</span>not met' in said
-    assert targets.section(frame, told | {"data": "a synthetic look-alike"}) == ""
+    assert targets.section(frame, told | {"data_kind": "synthetic"}) == ""
 
 
 def test_a_run_that_is_missing_leaves_dashes(frame, told):

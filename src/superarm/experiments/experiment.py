@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,14 @@ from superarm.experiments.naming import Maker, base_of, named
 from superarm.simulation import Entropy, stream
 
 BENCHMARK = "clairvoyant"
+
+
+class DataKind(StrEnum):
+    """How far what is measured on the data of a study can be held against the paper."""
+
+    PAPERS = "paper's"
+    OTHER = "other"  # real, but not what the paper used
+    SYNTHETIC = "synthetic"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +53,9 @@ class Experiment:
     settings
         every constant, for the manifest
     data
-        what real or generated data was used, in words
+        what real or generated data was used, in words; None where a study uses none
+    data_kind
+        the same as a :class:`DataKind`, for whoever judges the results
     systems
         what can be played by name, with settings (see :mod:`superarm.experiments.naming`); by default the policies
     describe
@@ -60,6 +71,7 @@ class Experiment:
     zeta: float
     settings: Mapping[str, Any]
     data: str | None = None
+    data_kind: DataKind | None = None
     systems: Mapping[str, Maker] = field(default_factory=dict)
     describe: Callable[[Any], str] | None = None
 

@@ -12,7 +12,7 @@ from superarm.environments.environment import Environment
 from superarm.environments.federated import Federated
 from superarm.environments.gp_sample import GPSample
 from superarm.environments.movies import Movies
-from superarm.experiments.experiment import BENCHMARK, Experiment, Setting
+from superarm.experiments.experiment import BENCHMARK, DataKind, Experiment, Setting
 from superarm.experiments.naming import Maker, named
 from superarm.policies.acc_ucb import ACCUCB
 from superarm.policies.cautious_tcgp_ucb import CautiousTCGPUCB
@@ -124,7 +124,7 @@ def federated() -> Experiment:
     )
 
 
-def movies(data: MovieLens, label: str) -> Experiment:
+def movies(data: MovieLens, label: str, kind: DataKind) -> Experiment:
     """Caching-aware movie recommendation (section 5.2): T = 200, 20 runs."""
     environment = Movies(data)
     kernel = MOVIES_KERNEL
@@ -149,6 +149,7 @@ def movies(data: MovieLens, label: str) -> Experiment:
             **_common(),
         },
         data=label,
+        data_kind=kind,
     )
 
 

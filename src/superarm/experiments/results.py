@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from superarm.errors import ForeignResults, UnreadableFile
-from superarm.experiments.experiment import Experiment, run_entropy, seed_of
+from superarm.experiments.experiment import DataKind, Experiment, run_entropy, seed_of
 from superarm.simulation import PLAYED
 from superarm.storage import TEMPORARY, replace_file
 
@@ -91,6 +91,7 @@ def configuration(experiment: Experiment, seed: int) -> dict[str, Any]:
         "zeta": experiment.zeta,
         "settings": json.loads(json.dumps(experiment.settings)),
         "data": experiment.data,
+        "data_kind": experiment.data_kind,
         "environments": _environments(experiment, seed),
     }
 
@@ -134,7 +135,16 @@ def _manifest(folder: Path) -> dict[str, Any]:
         manifest = None
     if not isinstance(manifest, dict) or not {"experiment", "seed", "data", "versions"} <= manifest.keys():
         raise UnreadableFile(f"{folder / 'manifest.json'}: damaged; give another --out, or delete the folder")
-    return manifest
+    return {"data_kind": _kind_in_words(manifest["data"]), **manifest}
+
+
+def _kind_in_words(data: str | None) -> DataKind | None:
+    """The kind of data that the words of a manifest mean, for those of earlier versions that have only the words."""
+    if data is None:
+        return None
+    if ", not the paper's " in data:
+        return DataKind.OTHER
+    return DataKind.SYNTHETIC if data.startswith("a synthetic look-alike") else DataKind.PAPERS
 
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:

@@ -12,7 +12,7 @@ from superarm.datasets.movielens import MovieLens, read
 from superarm.datasets.synthetic import synthetic
 from superarm.errors import InvalidArgument, MissingData
 from superarm.experiments import paper
-from superarm.experiments.experiment import Experiment
+from superarm.experiments.experiment import DataKind, Experiment
 from superarm.experiments.naming import Value, base_of, settings_of, stated, varied
 from superarm.experiments.problems import problems
 
@@ -68,19 +68,19 @@ def study(name: str, *, data: str | None = None, console: Console | None = None)
         if data is not None:
             raise InvalidArgument("data", f"nothing: {name} uses no data", repr(data))
         return {"federated": paper.federated, "tradeoff": paper.tradeoff, "problems": problems}[name]()
-    ratings, label = _movielens(data, console)
-    return paper.movies(ratings, label)
+    return paper.movies(*_movielens(data, console))
 
 
-def _movielens(data: str | None, console: Console | None) -> tuple[MovieLens, str]:
+def _movielens(data: str | None, console: Console | None) -> tuple[MovieLens, str, DataKind]:
     if data == "synthetic":
-        return synthetic(seed=0), "a synthetic look-alike, NOT MovieLens"
+        return synthetic(seed=0), "a synthetic look-alike, NOT MovieLens", DataKind.SYNTHETIC
     folder = Path(data) if data is not None else _fetched()
     ratings = read(folder, progress=console)
     if ratings.name == PAPERS_RELEASE:
-        return ratings, PAPERS_RELEASE
+        return ratings, PAPERS_RELEASE, DataKind.PAPERS
     size = f"{len(ratings.ratings)} ratings by {ratings.ratings['user'].n_unique()} users"
-    return ratings, f"{ratings.name}, not the paper's {PAPERS_RELEASE}: {size} after the paper's filter"
+    label = f"{ratings.name}, not the paper's {PAPERS_RELEASE}: {size} after the paper's filter"
+    return ratings, label, DataKind.OTHER
 
 
 def _fetched() -> Path:

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from superarm.experiments.bounds import bounds_of
 from superarm.experiments.claims import evaluate
+from superarm.experiments.experiment import DataKind
 from superarm.experiments.promises import SETTLED
 from superarm.experiments.results import read
 from superarm.report.honesty import honesty, in_a_line
@@ -30,8 +31,7 @@ class Report:
 def report(folder: Path) -> Report:
     """Write ``report.html`` and the figures of a finished study into its folder."""
     results = read(folder)
-    synthetic = "synthetic" in (results.manifest["data"] or "")
-    claims = evaluate(results.frame, synthetic=synthetic)
+    claims = evaluate(results.frame, synthetic=results.manifest["data_kind"] == DataKind.SYNTHETIC)
     page = write_report(folder, results.frame, results.manifest, claims, bounds_of(results))
     return Report(page=page, warning=warning(results.frame))
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from superarm.experiments.experiment import DataKind
 from superarm.report.figure import Figure
 from superarm.report.honesty import WHAT_TO_DO, Honesty, warnings
 from superarm.report.theme import Style
@@ -71,13 +72,14 @@ def notices(frame: pl.DataFrame, manifest: Mapping[str, Any], found: Sequence[Ho
     """Banners: data that are not the paper's, runs that are missing or not finished, policies that are not honest."""
     said = []
     data = str(manifest.get("data") or "")
-    if "synthetic" in data.lower():
+    kind = manifest.get("data_kind")
+    if kind == DataKind.SYNTHETIC:
         said.append(
             f"<strong>Synthetic data.</strong> {text(data)}. The figures below say nothing about the real data."
         )
-    elif "subset" in data.lower():
+    elif kind == DataKind.OTHER:
         said.append(
-            f"<strong>Part of the data.</strong> {text(data)}. The figures may differ from the paper's for that."
+            f"<strong>Not the paper's data.</strong> {text(data)}. The figures may differ from the paper's for that."
         )
     runs, rounds, policies = manifest.get("runs"), manifest.get("rounds"), manifest.get("policies")
     if isinstance(runs, int) and isinstance(rounds, int) and policies:

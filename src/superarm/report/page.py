@@ -62,7 +62,7 @@ def write_report(
     frame
         the results, one row a round
     manifest
-        what was run: experiment, title, rounds, runs, seed, policies, settings, data, versions, commit
+        what was run: experiment, title, rounds, runs, seed, policies, settings, data, data_kind, versions, commit
     claims
         of the paper, each with the figure measured here and a verdict
     bounds

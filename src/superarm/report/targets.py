@@ -8,13 +8,14 @@ from typing import Any
 import polars as pl
 
 from superarm.experiments.claims import UNKNOWN
+from superarm.experiments.experiment import DataKind
 from superarm.experiments.promises import evaluate
 from superarm.report import markup
 
 
 def section(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
     """The targets with their verdicts; nothing where none was measured."""
-    found = evaluate(frame, synthetic="synthetic" in str(manifest.get("data") or "").lower())
+    found = evaluate(frame, synthetic=manifest.get("data_kind") == DataKind.SYNTHETIC)
     if all(target.verdict == UNKNOWN for target in found):
         return ""
     return f"""<section aria-labelledby="targets">
