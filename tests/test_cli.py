@@ -25,7 +25,7 @@ def test_list_names_every_study_and_policy():
     for name in ("federated", "movies", "tradeoff", "tcgp-ucb", "acc-ucb", "cc-mab", "cucb", "clairvoyant"):
         assert name in said
     line = next(line for line in said.splitlines() if line.startswith("stcgp-ucb"))
-    assert line.endswith("zeta=0.5 delta=0.05 inducing=10")
+    assert line.rstrip().endswith("zeta=0.5 delta=0.05 inducing=10")
 
 
 @pytest.mark.parametrize(
