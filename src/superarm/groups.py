@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from superarm.arguments import as_floats
 from superarm.errors import InvalidArgument
 
 TIMES = (np.datetime64, np.timedelta64)
@@ -235,13 +236,7 @@ def own_copy(values: Any) -> Any:
 
 def real_array(values: Any, argument: str, expected: str) -> Array:
     """A new float array of real numbers, or an error that names the argument."""
-    try:
-        if np.iscomplexobj(values):
-            raise TypeError
-        return np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError, OverflowError):
-        shown = repr(values)
-        raise InvalidArgument(argument, expected, shown if len(shown) < 200 else f"a {type(values).__name__}") from None
+    return np.array(as_floats(argument, values, expected), order="C")
 
 
 def _by_label(values: Any) -> Any:

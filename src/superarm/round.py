@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from superarm.arguments import whole_number
 from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Array, Groups, IntArray, label_array, real_array
@@ -74,8 +75,7 @@ class Round:
     promises: tuple[Promise, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.t, bool) or not isinstance(self.t, (int, np.integer)) or self.t < 1:
-            raise InvalidArgument("t", "a whole number >= 1", repr(self.t))
+        t = whole_number("t", self.t, 1)
         contexts = _contexts(self.contexts)
         arms = len(contexts)
         labels = np.zeros(arms, dtype=np.intp) if self.groups is None else label_array(self.groups, "groups")
@@ -96,7 +96,7 @@ class Round:
         if ids is not None and len(ids) != arms:
             raise InvalidArgument("arm_ids", f"one label per arm ({arms})", f"{len(ids)} labels")
         for name, value in (
-            ("t", int(self.t)),
+            ("t", t),
             ("arm_ids", ids),
             ("contexts", contexts),
             ("groups", labels),

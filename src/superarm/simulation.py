@@ -6,18 +6,18 @@ import itertools
 import time
 import zlib
 from collections.abc import Iterator
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from superarm.arguments import Seed, weight, whole_number
 from superarm.calibration import covered
 from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument
 from superarm.oracles.oracle import Selection
 from superarm.policies.policy import Policy
-from superarm.policies.ties import Seed, seed_number
+from superarm.policies.ties import seed_number
 from superarm.regret import optimum, performance, super_arm_regret, total_regret
 
 Entropy = int | tuple[int, ...]
@@ -116,11 +116,8 @@ def simulate(
     zeta
         weight of the group regret in the total regret
     """
-    if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)) or rounds < 0:
-        raise InvalidArgument("rounds", "a whole number >= 0", repr(rounds))
+    rounds, zeta = whole_number("rounds", rounds), weight("zeta", zeta)
     if not isinstance(environment, Environment):
         raise InvalidArgument("environment", "an object with rounds, expected_outcomes and outcomes", repr(environment))
-    if isinstance(zeta, bool) or not isinstance(zeta, Real) or not 0.0 <= float(zeta) <= 1.0:
-        raise InvalidArgument("zeta", "a number from 0 to 1", repr(zeta))
     rows = list(play(policy, environment, rounds=rounds, seed=seed_number(seed), benchmark=True))
-    return with_regret(pl.DataFrame(rows, schema={**PLAYED, "optimal_reward": pl.Float64}), float(zeta))
+    return with_regret(pl.DataFrame(rows, schema={**PLAYED, "optimal_reward": pl.Float64}), zeta)

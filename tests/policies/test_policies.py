@@ -239,7 +239,7 @@ def test_what_cannot_be_saved_says_so_and_leaves_the_old_file(tmp_path):
         ({"delta": 1.0}, "delta"),
         ({"max_arms": 0}, "max_arms"),
         ({"max_arms": 2.5}, "max_arms"),
-        ({"beta_scale": 0.0}, "beta_scale: expected a positive number, got 0.0"),
+        ({"beta_scale": 0.0}, "beta_scale: expected a positive finite number, got 0.0"),
         ({"beta_scale": "wide"}, "beta_scale"),
         ({"seed": -1}, "seed"),
         ({"seed": "x"}, "seed"),

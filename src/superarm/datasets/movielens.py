@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
+from superarm.arguments import whole_number
 from superarm.datasets import files
 from superarm.datasets.cache import PathLike, cache_folder, keep_frame, load_frame
 from superarm.datasets.files import GENRES, LEAST_STARS, MOST_STARS, Layout
 from superarm.datasets.progress import byte_bar
 from superarm.errors import InvalidArgument, UnexpectedData
-from superarm.feasible import check_count
 from superarm.groups import Array
 
 AFTER = datetime(2015, 1, 1, tzinfo=UTC)
@@ -118,7 +118,7 @@ def read(
         where to draw a bar while a large file is read; None: nowhere
     """
     folder = Path(folder).expanduser().absolute()
-    check_count("least_ratings", least_ratings)
+    whole_number("least_ratings", least_ratings)
     since = None
     if after is not None:
         if not isinstance(after, datetime) or after.tzinfo is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from superarm.arguments import whole_number
 from superarm.datasets.files import GENRES, LEAST_STARS, MOST_STARS, NO_GENRES
 from superarm.datasets.movielens import LEAST_RATINGS, MovieLens
 from superarm.errors import InvalidArgument
-from superarm.feasible import check_count
 
 # Of 9,742 movies of ml-latest-small: how many have each genre, and how many have 1, 2, ... of them, rounded.
 _FREQUENCIES = (
@@ -47,7 +47,7 @@ def synthetic(
     MovieLens 'synthetic': ... ratings of ... movies by 20 users
     """
     for argument, count in (("users", users), ("movies", movies), ("least_ratings", least_ratings)):
-        check_count(argument, count)
+        whole_number(argument, count)
     if not users or not 0 < least_ratings <= movies:
         raise InvalidArgument(
             "users, movies, least_ratings", "users >= 1, movies >= least_ratings >= 1", (users, movies, least_ratings)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from numbers import Real
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from superarm.errors import InvalidArgument
 from superarm.groups import Array
 from superarm.round import Round
 
@@ -34,12 +31,6 @@ class Environment(Protocol):
     def outcomes(self, round: Round, rng: np.random.Generator) -> Array:
         """(M, 2) noisy outcomes r(x_{t,m}) of every arm; a simulation shows those of the picked arms only."""
         ...
-
-
-def check_size(argument: str, value: Any) -> None:
-    """Refuse what is not a finite number >= 0."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) < math.inf:
-        raise InvalidArgument(argument, "a finite number >= 0", repr(value))
 
 
 def with_gaussian_noise(expected: Array, std: float, rng: np.random.Generator) -> Array:

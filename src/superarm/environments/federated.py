@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.environments.environment import check_size, with_gaussian_noise
-from superarm.feasible import AtMost, check_count
+from superarm.arguments import non_negative, whole_number
+from superarm.environments.environment import with_gaussian_noise
+from superarm.feasible import AtMost
 from superarm.groups import Array
 from superarm.rewards.sum import Sum
 from superarm.round import Round
@@ -32,9 +33,9 @@ class Federated:
     noise_std: float = 0.05
 
     def __post_init__(self) -> None:
-        check_count("requests", self.requests)
+        whole_number("requests", self.requests)
         for argument in ("clients", "most_requests", "noise_std"):
-            check_size(argument, getattr(self, argument))
+            non_negative(argument, getattr(self, argument))
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """Rounds with new clients each."""

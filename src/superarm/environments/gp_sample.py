@@ -9,10 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
+from superarm.arguments import non_negative, whole_number
 from superarm.environments.draw import gp_draw
-from superarm.environments.environment import check_size, with_gaussian_noise
+from superarm.environments.environment import with_gaussian_noise
 from superarm.errors import InvalidArgument
-from superarm.feasible import WholeGroups, check_count
+from superarm.feasible import WholeGroups
 from superarm.groups import Array, IntArray
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.kernels import SquaredExponential
@@ -41,12 +42,11 @@ class GPSample:
     horizon: int = 100
 
     def __post_init__(self) -> None:
-        for argument in ("seed", "pool", "most_groups", "horizon"):
-            check_count(argument, getattr(self, argument))
+        for argument in ("seed", "most_groups", "horizon"):
+            whole_number(argument, getattr(self, argument))
         for argument in ("groups", "arms", "noise_std"):
-            check_size(argument, getattr(self, argument))
-        if not self.pool:
-            raise InvalidArgument("pool", "a whole number >= 1", self.pool)
+            non_negative(argument, getattr(self, argument))
+        whole_number("pool", self.pool, 1)
         if not 0.0 <= self.percentile <= 100.0:
             raise InvalidArgument("percentile", "a number from 0 to 100", self.percentile)
 

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array
 
-from superarm.environments.environment import check_size, with_gaussian_noise
+from superarm.arguments import non_negative, whole_number
+from superarm.environments.environment import with_gaussian_noise
 from superarm.errors import InvalidArgument
-from superarm.feasible import Exactly, check_count
+from superarm.feasible import Exactly
 from superarm.groups import Array, IntArray
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.round import Round
@@ -53,12 +54,10 @@ class Movies:
     _pairs: _Pairs = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for argument in ("locations", "k"):
-            check_count(argument, getattr(self, argument))
-        if not self.locations:
-            raise InvalidArgument("locations", "a whole number >= 1", self.locations)
+        whole_number("locations", self.locations, 1)
+        whole_number("k", self.k)
         for argument in ("movies", "users", "noise_std"):
-            check_size(argument, getattr(self, argument))
+            non_negative(argument, getattr(self, argument))
         interval = self.thresholds
         if not isinstance(interval, tuple) or len(interval) != 2 or not all(map(_is_finite, interval)):
             raise InvalidArgument("thresholds", "a pair (low, high) of finite numbers", repr(interval))

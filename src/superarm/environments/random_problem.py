@@ -9,9 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
+from superarm.arguments import whole_number
 from superarm.environments.draw import gp_draw
 from superarm.environments.environment import with_gaussian_noise
-from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups, check_count
+from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Array, IntArray
 from superarm.posteriors.kernels import Matern52, SquaredExponential
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
@@ -72,7 +73,7 @@ class RandomProblem:
     noise_std: float = field(init=False)
 
     def __post_init__(self) -> None:
-        check_count("seed", self.seed)
+        whole_number("seed", self.seed)
         rng = np.random.default_rng((self.seed, 0))
         dimension = int(rng.integers(1, 5))
         family = (SquaredExponential, Matern52)[rng.integers(2)]

@@ -23,13 +23,14 @@ from typing import Any
 import numpy as np
 
 from superarm import storage
+from superarm.arguments import Seed, fraction, positive, whole_number
 from superarm.groups import Array, IntArray
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection, SuperArmOracle
 from superarm.policies.context_tree import ContextTree
-from superarm.policies.settings import fraction, oracle_or_exact, positive, rounds
-from superarm.policies.ties import Seed, seed_number, tie_order
+from superarm.policies.settings import oracle_or_exact
+from superarm.policies.ties import seed_number, tie_order
 from superarm.posteriors.posterior import checked_contexts
 from superarm.round import Outcomes, Round
 
@@ -82,7 +83,7 @@ class ACCUCB:
         seed: Seed = 0,
     ) -> None:
         self.tree = None
-        self.horizon = None if horizon is None else rounds("horizon", horizon)
+        self.horizon = None if horizon is None else whole_number("horizon", horizon, 1)
         self.v1 = None if v1 is None else positive("v1", v1)
         self.v2 = positive("v2", v2)
         self.rho = fraction("rho", rho)

@@ -18,6 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from superarm import storage
+from superarm.arguments import Seed, between, non_negative
 from superarm.certificates.judge import Judge
 from superarm.errors import InvalidArgument
 from superarm.feasible import WholeGroups, largest_sum
@@ -31,8 +32,7 @@ from superarm.policies.cautious.search import Search
 from superarm.policies.cautious.trial import on_credit, trial
 from superarm.policies.cautious.whole import WholeSearch
 from superarm.policies.learner import Learner
-from superarm.policies.settings import between, non_negative, oracle_or_exact
-from superarm.policies.ties import Seed
+from superarm.policies.settings import oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior

@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from superarm import storage
+from superarm.arguments import Seed, positive, whole_number
 from superarm.groups import IntArray
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection, SuperArmOracle
-from superarm.policies.settings import oracle_or_exact, positive, rounds
+from superarm.policies.settings import oracle_or_exact
 from superarm.policies.tally import Tally, distinct_rows
-from superarm.policies.ties import Seed, ahead, seed_number, tie_order
+from superarm.policies.ties import ahead, seed_number, tie_order
 from superarm.posteriors.posterior import checked_contexts
 from superarm.round import Outcomes, Round
 
@@ -80,7 +81,7 @@ class CCMAB:
     ) -> None:
         self.cells = Tally.empty()
         self.dimension = None
-        self.horizon = rounds("horizon", horizon)
+        self.horizon = whole_number("horizon", horizon, 1)
         self.alpha = positive("alpha", alpha)
         self.oracle = oracle_or_exact(oracle)
         self.seed = seed_number(seed)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from superarm import storage
+from superarm.arguments import Seed
 from superarm.errors import UnsolvableRound
 from superarm.feasible import AtMost, Exactly
 from superarm.oracles.oracle import Selection
 from superarm.policies.oclok_ucb import OCLOKUCB
-from superarm.policies.ties import Seed
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Round

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from superarm import storage
+from superarm.arguments import Seed
 from superarm.groups import Groups, IntArray
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection, SuperArmOracle
 from superarm.policies.settings import oracle_or_exact
 from superarm.policies.tally import Tally, distinct_rows
-from superarm.policies.ties import Seed, ahead, seed_number, tie_order
+from superarm.policies.ties import ahead, seed_number, tie_order
 from superarm.round import Outcomes, Round
 
 

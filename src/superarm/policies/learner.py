@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from superarm.arguments import Seed, fraction, positive, whole_number
 from superarm.errors import InvalidArgument
 from superarm.groups import IntArray
 from superarm.indices import beta
-from superarm.policies.settings import fraction, positive
-from superarm.policies.ties import Seed, seed_number, tie_order
+from superarm.policies.ties import seed_number, tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
@@ -66,12 +66,10 @@ class Learner:
         """Check the settings and draw a number from the seed."""
         if isinstance(posterior, type) or not isinstance(posterior, Posterior):
             raise InvalidArgument("posterior", "an object with predict and condition", repr(posterior))
-        if max_arms is not None and (not isinstance(max_arms, (int, np.integer)) or max_arms < 1):
-            raise InvalidArgument("max_arms", "a whole number >= 1, or None", repr(max_arms))
         return cls(
             posterior=posterior,
             delta=fraction("delta", delta),
-            max_arms=None if max_arms is None else int(max_arms),
+            max_arms=None if max_arms is None else whole_number("max_arms", max_arms, 1),
             seed=seed_number(seed),
             beta_scale=positive("beta_scale", beta_scale),
             learning=_learning(learn, posterior),

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from superarm import storage
+from superarm.arguments import Seed
 from superarm.oracles.oracle import Selection, SuperArmOracle
 from superarm.policies.tcgp_ucb import TCGPUCB
-from superarm.policies.ties import Seed
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Round

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm import storage
+from superarm.arguments import Seed
 from superarm.errors import InvalidArgument
 from superarm.groups import Array
 from superarm.indices import Indices
@@ -17,7 +18,6 @@ from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection, SuperArmOracle
 from superarm.policies.learner import Learner
 from superarm.policies.settings import oracle_or_exact
-from superarm.policies.ties import Seed
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 from superarm import storage
-from superarm.errors import InvalidArgument
+from superarm.arguments import Seed, flag, weight
 from superarm.groups import IntArray
 from superarm.indices import Indices, double_ucb
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection, Status, SuperArmOracle
 from superarm.policies.batch import belief_in_order, by_index, covarying
 from superarm.policies.learner import Learner
-from superarm.policies.settings import flag, oracle_or_exact
-from superarm.policies.ties import Seed
+from superarm.policies.settings import oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Round
@@ -98,15 +96,13 @@ class TCGPUCB:
         seed: Seed = 0,
         learn: bool | Learning = False,
     ) -> None:
-        if isinstance(zeta, bool) or not isinstance(zeta, Real) or not 0.0 <= zeta <= 1.0:
-            raise InvalidArgument("zeta", "a number from 0 to 1", repr(zeta))
         self.learner = Learner.of(
             posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed, learn=learn
         )
         self.batch_aware = flag("batch_aware", batch_aware)
         if self.batch_aware:
             covarying(posterior)
-        self.zeta = float(zeta)
+        self.zeta = weight("zeta", zeta)
         self.oracle = oracle_or_exact(oracle)
 
     @property

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from superarm.arguments import Seed
 from superarm.errors import InvalidArgument
 from superarm.posteriors.engine import Observations
 from superarm.posteriors.evidence import evidence_of_means, evidence_within
 from superarm.posteriors.gradients import parameters, with_parameters
 from superarm.posteriors.kernel import Kernel
-from superarm.posteriors.learning import Learning, Seed
+from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import Coregionalised, Independent, Outputs, PointKernel
 from superarm.posteriors.posterior import Array
 from superarm.posteriors.two_outputs import TwoOutputs

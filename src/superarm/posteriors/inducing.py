@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from superarm.arguments import whole_number
 from superarm.errors import InvalidArgument
 from superarm.posteriors.basis import Basis, greedy
 from superarm.posteriors.history import distinct_rows, fingerprint
@@ -58,7 +59,7 @@ class RandomSubset:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_count("s", self.s)
+        whole_number("s", self.s, 1)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
             raise InvalidArgument("seed", "a whole number", repr(self.seed))
 
@@ -92,7 +93,7 @@ class GreedyVariance:
         if not isinstance(self.tolerance, float | int) or not 0 < self.tolerance < 1:
             raise InvalidArgument("tolerance", "a number between 0 and 1", repr(self.tolerance))
         if self.at_most is not None:
-            _check_count("at_most", self.at_most)
+            whole_number("at_most", self.at_most, 1)
 
     def choose(
         self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array, observed: Callable[[], Array]
@@ -134,8 +135,3 @@ class PairedRule:
             lambda: observed()[:, :-1],
         )
         return both_points(contexts)
-
-
-def _check_count(argument: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidArgument(argument, "a whole number, at least 1", repr(value))

@@ -12,9 +12,10 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
+from superarm.arguments import as_floats
 from superarm.errors import InvalidArgument
 from superarm.posteriors.loops import loops
-from superarm.posteriors.posterior import Array, as_floats
+from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
 Lengthscale: TypeAlias = float | Sequence[float] | Array
@@ -94,14 +95,6 @@ def checked_kernel(argument: str, kernel: object) -> Kernel:
     if isinstance(kernel, type) or not isinstance(kernel, Kernel):
         raise InvalidArgument(argument, "a kernel (an object with __call__(x, y) and diagonal(x))", repr(kernel))
     return kernel
-
-
-def checked_positive(argument: str, value: object) -> float:
-    """``value`` as a positive finite float."""
-    number = as_floats(argument, value, "a positive finite number")  # type: ignore[arg-type]  # checked here
-    if number.ndim != 0 or not 0 < number < np.inf:
-        raise InvalidArgument(argument, "a positive finite number", repr(value))
-    return float(number)
 
 
 def checked_lengthscale(value: Lengthscale) -> float | tuple[float, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superarm.arguments import positive
 from superarm.posteriors.kernel import (
     Kernel,
     Lengthscale,
@@ -17,7 +18,6 @@ from superarm.posteriors.kernel import (
     SumKernel,
     add,
     checked_lengthscale,
-    checked_positive,
     multiply,
     reciprocal_lengthscales,
     stationary,
@@ -153,7 +153,7 @@ class RationalQuadratic:
 
     def __post_init__(self) -> None:
         _settle(self)
-        object.__setattr__(self, "alpha", checked_positive("alpha", self.alpha))
+        object.__setattr__(self, "alpha", positive("alpha", self.alpha))
 
     def __call__(self, x: Array, y: Array) -> Array:
         return _filled(self, x, y)
@@ -211,7 +211,7 @@ _Scaled = _Stationary | Linear
 
 def _settle(kernel: _Scaled) -> None:
     object.__setattr__(kernel, "lengthscale", checked_lengthscale(kernel.lengthscale))
-    object.__setattr__(kernel, "variance", checked_positive("variance", kernel.variance))
+    object.__setattr__(kernel, "variance", positive("variance", kernel.variance))
 
 
 def _filled(kernel: _Stationary, x: Array, y: Array) -> Array:

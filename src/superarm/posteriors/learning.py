@@ -8,11 +8,10 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from superarm.arguments import Seed
 from superarm.errors import InvalidArgument
 from superarm.posteriors.posterior import Posterior
 from superarm.storage import storable
-
-Seed = int | np.random.Generator | None
 
 
 @storable

@@ -8,9 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from superarm.arguments import as_floats
 from superarm.errors import InvalidArgument
 from superarm.posteriors.kernel import Kernel, checked_kernel, evaluate
-from superarm.posteriors.posterior import Array, as_floats
+from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
 Matrix: TypeAlias = Sequence[Sequence[float]] | Array

@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from superarm.arguments import as_floats
 from superarm.errors import InvalidArgument
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -75,17 +76,6 @@ class CovaryingPosterior(Posterior, Protocol):
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
         """Covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``, ``(2, M, N)``."""
         ...
-
-
-def as_floats(argument: str, value: npt.ArrayLike, expected: str) -> Array:
-    """``value`` as a float64 array, or :class:`InvalidArgument` when it holds no real numbers."""
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind == "c":
-            raise TypeError
-        return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
-        raise InvalidArgument(argument, expected, repr(value)) from None
 
 
 def checked_contexts(contexts: npt.ArrayLike, dimension: int | None, argument: str = "contexts") -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack, solve_triangular
 
+from superarm.arguments import as_floats
 from superarm.errors import InvalidArgument
 from superarm.posteriors.basis import Basis
 from superarm.posteriors.certificate import Marginals, together
@@ -18,7 +19,7 @@ from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.inducing import GreedyVariance, InducingRule, PairedRule
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.outputs import Mean, Outputs, PointKernel
-from superarm.posteriors.posterior import Array, as_floats, checked_contexts
+from superarm.posteriors.posterior import Array, checked_contexts
 from superarm.posteriors.stateful import StatefulPosterior
 from superarm.posteriors.two_outputs import TwoOutputs
 from superarm.storage import storable

@@ -7,10 +7,11 @@ from typing import Self
 
 import numpy.typing as npt
 
+from superarm.arguments import Seed, checked_seed
 from superarm.posteriors.fitting import learned
 from superarm.posteriors.learning import LEARNING, Learning
 from superarm.posteriors.posterior import Array, Belief
-from superarm.posteriors.two_outputs import Seed, TwoOutputs
+from superarm.posteriors.two_outputs import TwoOutputs
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -38,7 +39,7 @@ class StatefulPosterior:
         This very posterior, where there is too little to learn from, nothing better is found, or the outcomes are no
         longer kept.
         """
-        state = learned(self.state, learning, seed)
+        state = learned(self.state, learning, checked_seed(seed))
         return self if state is self.state else self._with(state)
 
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
@@ -50,7 +51,7 @@ class StatefulPosterior:
 
     def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
         """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
-        return self.state.sample(contexts, n, seed)
+        return self.state.sample(contexts, n, checked_seed(seed))
 
     def log_marginal_likelihood(self) -> float:
         """Log density of every outcome seen, repeats included, under prior and noise; a lower bound if sparse."""

@@ -14,6 +14,7 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
+from superarm.arguments import Seed
 from superarm.errors import InvalidArgument
 from superarm.posteriors.engine import Engine, Observations, semidefinite_root
 from superarm.posteriors.history import Collapsed, History, collapse, distinct_rows, joined
@@ -34,8 +35,6 @@ from superarm.posteriors.outputs import (
 )
 from superarm.posteriors.posterior import Array, Belief, checked_contexts, checked_outcomes
 from superarm.storage import storable
-
-Seed = int | np.random.Generator | None
 
 # Rounding of a difference of covariances, relative to the prior variance.
 ROUNDING = 1e-14

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from superarm.arguments import as_floats, non_negative, weight
 from superarm.errors import InvalidArgument
 from superarm.groups import Array
-from superarm.posteriors.posterior import as_floats
 from superarm.rewards.count import Count
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.extremes import Max, Min
@@ -189,28 +189,21 @@ def lipschitz_constant(
 
 def group_factor(zeta: float) -> float:
     """(zeta + 1) / zeta, by which the group regret exceeds B times the widths (Lemma 4); infinite at 0."""
-    zeta = checked_zeta(zeta)
+    zeta = weight("zeta", zeta)
     return (zeta + 1.0) / zeta if zeta > 0.0 else np.inf
 
 
 def super_arm_factor(zeta: float) -> float:
     """(2 - zeta) / (1 - zeta), by which the super-arm regret exceeds B' times the widths (Lemma 5); infinite at 1."""
-    zeta = checked_zeta(zeta)
+    zeta = weight("zeta", zeta)
     return (2.0 - zeta) / (1.0 - zeta) if zeta < 1.0 else np.inf
-
-
-def checked_zeta(zeta: Any) -> float:
-    """``zeta`` as a float from 0 to 1."""
-    if not isinstance(zeta, int | float | np.floating) or not 0.0 <= zeta <= 1.0:
-        raise InvalidArgument("zeta", "a number from 0 to 1", repr(zeta))
-    return float(zeta)
 
 
 def checked_lipschitz(argument: str, value: Any) -> float:
     """``value`` as a finite float >= 0; None, from :func:`lipschitz_constant`, means that there is no bound."""
-    if not isinstance(value, int | float | np.floating) or not 0.0 <= value < np.inf:
-        raise InvalidArgument(argument, "a finite number >= 0 (see lipschitz_constant)", repr(value))
-    return float(value)
+    if value is None:
+        raise InvalidArgument(argument, "a finite number >= 0 (see lipschitz_constant)", "None")
+    return non_negative(argument, value)
 
 
 def _not_negative(argument: str, value: npt.ArrayLike) -> Array:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from superarm.arguments import whole_number
 from superarm.errors import InvalidArgument
-from superarm.feasible import check_count
 from superarm.groups import IntArray
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.kernel import Kernel, checked_kernel
@@ -109,7 +109,7 @@ def greedy_information_gain(kernel: Kernel, contexts: npt.ArrayLike, n: int, noi
     """
     checked_kernel("kernel", kernel)
     noise = noise_variance(noise_std)
-    check_count("n", n)
+    whole_number("n", n)
     x = some_contexts(contexts)
     if len(x) == 0 and n > 0:
         raise InvalidArgument("contexts", "at least one context to pick", "none")

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
+from superarm.arguments import positive
 from superarm.errors import InvalidArgument
 from superarm.posteriors.exact import ExactPosterior
 from superarm.posteriors.history import distinct_rows
-from superarm.posteriors.kernel import Kernel, checked_kernel, checked_positive
+from superarm.posteriors.kernel import Kernel, checked_kernel
 from superarm.posteriors.posterior import Array, checked_contexts
 
 RoundsOfContexts = Iterable[npt.ArrayLike]
@@ -154,7 +155,7 @@ def lambda_star(kernel: Kernel, rounds_of_contexts: RoundsOfContexts, noise_std:
 
 def noise_variance(noise_std: float) -> float:
     """sigma^2, refusing a sigma that is not positive or whose square is not."""
-    variance = checked_positive("noise_std", noise_std) ** 2
+    variance = positive("noise_std", noise_std) ** 2
     if variance == 0.0:
         raise InvalidArgument("noise_std", "a number whose square is positive", repr(noise_std))
     return variance

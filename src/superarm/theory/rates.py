@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from superarm.feasible import check_count
+from superarm.arguments import whole_number
 from superarm.posteriors.kernel import Kernel, checked_kernel
 from superarm.posteriors.kernels import Linear, Matern32, Matern52, SquaredExponential
 
@@ -57,7 +57,7 @@ def kernel_rate(kernel: Kernel, dimension: int) -> KernelRate | None:
     True
     """
     checked_kernel("kernel", kernel)
-    check_count("dimension", dimension)
+    whole_number("dimension", dimension)
     d = int(dimension)
     if isinstance(kernel, Linear):
         return KernelRate(

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from superarm.arguments import as_floats, fraction, weight
 from superarm.errors import InvalidArgument
 from superarm.groups import Array
 from superarm.indices import beta as beta_of
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.outputs import Coregionalised, Outputs, settled_noise, settled_outputs
-from superarm.posteriors.posterior import as_floats
 from superarm.theory.bounds import (
     checked_lipschitz,
-    checked_zeta,
     group_factor,
     group_regret_bound,
     super_arm_factor,
@@ -143,11 +142,10 @@ def bound_of_run(
         ``(T,)`` or ``(T, 2)`` instead: upper bounds on overline-gamma_t, for example those of
         :func:`~superarm.theory.feasible_information_gain`
     """
-    zeta = checked_zeta(zeta)
+    zeta = weight("zeta", zeta)
     group_lipschitz = checked_lipschitz("group_lipschitz", group_lipschitz)
     reward_lipschitz = checked_lipschitz("reward_lipschitz", reward_lipschitz)
-    if not isinstance(delta, int | float) or not 0.0 < delta < 1.0:
-        raise InvalidArgument("delta", "a number between 0 and 1", repr(delta))
+    delta = fraction("delta", delta)
     if candidates is not None and gamma is not None:
         raise InvalidArgument("gamma", "None where candidates are given", repr(gamma))
     kernels, noise = _kernels(kernel), settled_noise(noise_std)
