@@ -144,6 +144,11 @@ def test_a_missing_label_is_refused(labels):
     refused(lambda: Groups.of(labels), "groups", "NaN")
 
 
+@pytest.mark.parametrize("column", [pl.Series(["a", None]), pd.Series(["a", None], dtype=object)])
+def test_a_gap_in_a_column_is_no_group(column):
+    refused(lambda: Groups.of(column), "groups", "a label for every arm", "None")
+
+
 def test_an_unknown_label_is_refused_with_the_known_ones():
     groups = Groups.of(list("abcdefg"))
     refused(lambda: groups.position("z"), "label", "'a', 'b', 'c', 'd', 'e', ... (7 in all)", "'z'")

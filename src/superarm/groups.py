@@ -186,6 +186,8 @@ def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
     """(M,) array of labels, read-only; labels such as tuples stay whole, and 1 and "1" stay different."""
     if hasattr(labels, "to_numpy"):
         labels = labels.to_numpy()
+        if labels.dtype == object and any(label is None for label in labels):  # what a column holds where nothing is
+            raise InvalidArgument(argument, "a label for every arm", "None")
     if isinstance(labels, np.ndarray):
         array = _objects(map(_plain, labels)) if labels.dtype.kind in "mMO" and labels.ndim == 1 else labels.copy()
     else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superarm.arguments import fraction, non_negative, weight, whole_number
 from superarm.errors import InvalidArgument
 from superarm.groups import Array, IntArray
 from superarm.posteriors.posterior import Belief
@@ -38,6 +39,7 @@ def beta(t: int, arms: int, delta: float) -> float:
     >>> round(beta(1, 100, 0.05), 3)
     17.583
     """
+    t, arms, delta = whole_number("t", t, 1), whole_number("arms", arms, 1), fraction("delta", delta)
     return 2.0 * (math.log(arms) + 2.0 * math.log(math.pi) + 2.0 * math.log(t) - math.log(3.0 * delta))
 
 
@@ -63,7 +65,7 @@ def double_ucb(belief: Belief, round: Round, *, beta: float, zeta: float) -> Ind
     """
     if belief.mean.shape != (len(round), 2):
         raise InvalidArgument("belief", f"shape ({len(round)}, 2), one row per arm", f"shape {belief.mean.shape}")
-    width = math.sqrt(max(beta, 0.0))
+    width, zeta = math.sqrt(non_negative("beta", beta)), weight("zeta", zeta)
     (mu_1, mu_2), (sigma_1, sigma_2) = belief.mean.T, belief.std.T
     reward = sigma_1 if zeta == 1.0 else mu_1 + width / (1.0 - zeta) * sigma_1
     satisfying = None if zeta == 0.0 else mu_2 + optimism(round) * (width / zeta) * sigma_2

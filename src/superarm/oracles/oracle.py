@@ -279,7 +279,8 @@ def check_search(rel_gap: Any, deadline: Any) -> None:
     """Refuse settings that no search can keep."""
     if not isinstance(rel_gap, (int, float)) or isinstance(rel_gap, bool) or not 0.0 <= rel_gap < 1.0:
         raise InvalidArgument("rel_gap", "a number from 0 to below 1", repr(rel_gap))
-    if deadline is not None and (not isinstance(deadline, (int, float)) or not deadline >= 0.0):
+    real = isinstance(deadline, (int, float)) and not isinstance(deadline, bool)
+    if deadline is not None and (not real or not deadline >= 0.0):
         raise InvalidArgument("deadline", "seconds >= 0, or None", repr(deadline))
 
 
