@@ -4,6 +4,9 @@ A class joins by the decorator :func:`storable`; it must be a dataclass whose fi
 its state as plain data: None, bool, int, float, str, NumPy arrays, tuples, enumerations, and other
 storable values. Loading sets the fields as they were, so the loaded value equals the saved one bit
 for bit. Nothing in a file is executed, and only registered classes are ever built.
+
+A file names superarm's own classes alone, so that they may move between its modules, and all others
+with their module, so that every library and script may name its classes as it likes.
 """
 
 from __future__ import annotations
@@ -38,11 +41,18 @@ T = TypeVar("T", bound=type)
 
 def storable(cls: T) -> T:
     """Register a dataclass or enumeration so that its instances can be saved and loaded."""
-    taken = _CLASSES.get(cls.__name__)
-    if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
+    name = _name(cls)
+    taken = _CLASSES.get(name)
+    if taken is not None and taken.__module__ != cls.__module__:
         raise NotStorable(f"{cls.__qualname__}: {taken.__module__} has a storable class of this name already")
-    _CLASSES[cls.__name__] = cls
+    _CLASSES[name] = cls  # a class that is defined again, as in a notebook, replaces the old one
     return cls
+
+
+def _name(cls: type) -> str:
+    """What a file calls the class."""
+    own = cls.__module__.partition(".")[0] == __package__
+    return cls.__qualname__ if own else f"{cls.__module__}:{cls.__qualname__}"
 
 
 def write(value: object, path: str | os.PathLike[str]) -> None:
@@ -142,8 +152,13 @@ def _encode(value: object, arrays: list[np.ndarray], where: str) -> Any:
         return _encode(value.item(), arrays, where)
     if type(value) is tuple:
         return {"tuple": [_encode(v, arrays, f"{where}[{i}]") for i, v in enumerate(value)]}
-    name = type(value).__name__
-    if _CLASSES.get(name) is type(value):
+    name = _name(type(value))
+    if name in _CLASSES:
+        if _CLASSES[name] is not type(value):
+            raise NotStorable(
+                f"{where}: of an earlier {name}, since defined again; make it anew (superarm.storable comes first of "
+                "the decorators of a class)"
+            )
         if isinstance(value, enum.Enum):
             return {"enum": name, "member": value.name}
         fields = {
@@ -193,8 +208,20 @@ def _member(cls: Any, name: str) -> enum.Enum:
 
 def _class(name: str) -> type:
     if name not in _CLASSES:
-        raise _Unfit(f"holds a value of the class {name!r}, which is unknown here: import the module that defines it")
+        raise _Unfit(_unknown(name))
     return _CLASSES[name]
+
+
+def _unknown(name: str) -> str:
+    module, _, cls = name.rpartition(":")
+    if not module:
+        return f"written by another version: superarm has no storable class {cls!r} here"
+    if module == "__main__":
+        return (
+            f"holds a {cls!r} of the script or notebook that saved it (module '__main__'), which is unknown here: "
+            "define it before loading, or keep it in a module that both import"
+        )
+    return f"holds a {cls!r} of the module {module!r}, which is unknown here: import that module before loading"
 
 
 class _Unfit(Exception):
