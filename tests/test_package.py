@@ -13,6 +13,19 @@ def test_import_is_light():
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 
+def test_completion_finds_what_is_not_loaded_yet():
+    code = "import superarm as sa, sys; print(set(sa.__all__) <= set(dir(sa)), 'polars' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["True", "False"]
+
+
+def test_the_package_runs_as_the_command():
+    said = subprocess.run([sys.executable, "-m", "superarm", "list"], capture_output=True, text=True, check=True).stdout
+    assert "federated" in said
+    said = subprocess.run([sys.executable, "-m", "superarm", "run", "nothing"], capture_output=True, text=True)
+    assert said.returncode != 0
+    assert "nothing" in said.stdout + said.stderr
+
+
 def test_public_names():
     assert len(set(sa.__all__)) == len(sa.__all__)
     for name in sa.__all__:

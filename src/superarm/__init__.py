@@ -80,6 +80,10 @@ def __getattr__(name: str) -> Any:
     return getattr(module, name) if name == "simulate" else module
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})  # completion finds what is not loaded yet
+
+
 __all__ = [
     "Round",
     "Outcomes",

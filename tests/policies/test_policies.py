@@ -71,6 +71,12 @@ def test_one_round_equals_algorithm_1_by_hand():
     assert policy.select(round).value == pytest.approx(best, abs=1e-9)
 
 
+def test_a_notebook_shows_the_summary_of_a_selection():
+    selection = sa.TCGPUCB(PRIOR).select(federated(1, np.random.default_rng(0)))
+    assert repr(selection) == str(selection)
+    assert "array(" not in repr(selection)
+
+
 def test_learning_helps():
     policy = sa.TCGPUCB(PRIOR)
     play(policy, 25)

@@ -169,6 +169,9 @@ class Selection:
         ]
         return "\n".join([head, *lines])
 
+    def __repr__(self) -> str:
+        return str(self)  # a notebook shows this; every array in full would hide the answer
+
 
 @runtime_checkable
 class SuperArmOracle(Protocol):
