@@ -23,7 +23,7 @@ def test_every_policy_learns_when_told_and_only_then(name):
     play(learning, 16)
     assert "lengthscale=10.0" in repr(fixed.posterior)
     assert "lengthscale=10.0" not in repr(learning.posterior)
-    assert learning.posterior.state.outputs.first.lengthscale < 5.0
+    assert learning.posterior.kernel.lengthscale < 5.0
 
 
 def test_wrong_lengthscales_no_longer_ruin_a_run():

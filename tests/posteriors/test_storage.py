@@ -52,6 +52,17 @@ def test_saved_and_continued_equals_never_stopped(kind, missing, tmp_path):
     assert repr(loaded) == repr(kept)
 
 
+@pytest.mark.parametrize("cls", [ExactPosterior, SparsePosterior, GaussianProcess])
+@pytest.mark.parametrize("kernel", [SE, (SE, Matern52()), Coregionalised(SE, [[1, 0.3], [0.3, 2]])], ids=repr)
+def test_the_kernel_is_what_was_given_and_stays_so_when_loaded(cls, kernel, tmp_path):
+    x, y = data(0, 30, 2)
+    posterior = cls(kernel, 0.1).condition(x, y)
+    assert posterior.kernel == kernel
+    storage.write(posterior, tmp_path / "posterior")
+    assert storage.read(tmp_path / "posterior").kernel == kernel
+    assert type(posterior.learned().kernel) is type(kernel)
+
+
 @pytest.mark.parametrize("kind", POSTERIORS)
 def test_an_unconditioned_posterior_can_be_saved(kind, tmp_path):
     storage.write(POSTERIORS[kind], tmp_path / "posterior")

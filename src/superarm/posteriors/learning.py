@@ -53,7 +53,7 @@ class Learning:
     >>> x = rng.uniform(size=(60, 1))
     >>> y = np.hstack([np.sin(6 * x), np.cos(6 * x)]) + rng.normal(0, 0.05, (60, 2))
     >>> posterior = sa.ExactPosterior(sa.SquaredExponential(lengthscale=3.0), noise_std=0.2).condition(x, y)
-    >>> kernel = posterior.learned(Learning(starts=4)).state.outputs.first
+    >>> kernel = posterior.learned(Learning(starts=4)).kernel
     >>> 0.2 < kernel.lengthscale < 0.5
     True
     """

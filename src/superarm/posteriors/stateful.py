@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from superarm.arguments import Seed, checked_seed
 from superarm.posteriors.fitting import learned
+from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.learning import LEARNING, Learning
+from superarm.posteriors.outputs import Coregionalised
 from superarm.posteriors.posterior import Array, Belief
 from superarm.posteriors.two_outputs import TwoOutputs
 
@@ -56,6 +58,15 @@ class StatefulPosterior:
     def log_marginal_likelihood(self) -> float:
         """Log density of every outcome seen, repeats included, under prior and noise; a lower bound if sparse."""
         return self.state.log_marginal_likelihood()
+
+    @property
+    def kernel(self) -> Kernel | tuple[Kernel, Kernel] | Coregionalised:
+        """The kernel, as it was given or learnt since: one that both outputs share, the pair, or their relation."""
+        outputs = self.state.outputs
+        if isinstance(outputs, Coregionalised):
+            return outputs
+        shared = outputs.first is outputs.second or self.state.given.tied  # loaded ones are two objects
+        return outputs.first if shared else (outputs.first, outputs.second)
 
     @property
     def noise_std(self) -> tuple[float, float]:
