@@ -159,7 +159,7 @@ def test_settings_are_shades_of_their_policys_colour():
 def test_settings_are_ordered_by_number_after_the_policy_without_them():
     names = ["a x=10", "a x=9", "a x=fast", "a", "tcgp-ucb zeta=0.5", "tcgp-ucb"]
     assert theme.ordered(names) == ["tcgp-ucb", "tcgp-ucb zeta=0.5", "a", "a x=9", "a x=10", "a x=fast"]
-    assert theme.settings_of("a x=9 y=on") == {"x": "9", "y": "on"}
+    assert theme.stated_settings("a x=9 y=on") == {"x": "9", "y": "on"}
     assert theme.base_of("a=b") == "a=b"  # a name is not all settings
 
 

@@ -27,7 +27,7 @@ from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection, SuperArmOracle
 from superarm.policies.settings import oracle_or_exact
-from superarm.policies.tally import Tally, distinct_rows
+from superarm.policies.tally import Tally, rows_as_names
 from superarm.policies.ties import ahead, seed_number, tie_order
 from superarm.posteriors.posterior import checked_contexts
 from superarm.round import Outcomes, Round
@@ -127,4 +127,4 @@ class CCMAB:
         contexts = checked_contexts(round.contexts, self.dimension)[arms]
         side = self.cells_per_side(contexts.shape[1])
         cells = np.minimum(np.floor(np.clip(contexts, 0.0, 1.0) * side), side - 1)
-        return distinct_rows(cells.astype(np.intp))
+        return rows_as_names(cells.astype(np.intp))

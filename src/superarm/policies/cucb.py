@@ -24,7 +24,7 @@ from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection, SuperArmOracle
 from superarm.policies.settings import oracle_or_exact
-from superarm.policies.tally import Tally, distinct_rows
+from superarm.policies.tally import Tally, rows_as_names
 from superarm.policies.ties import ahead, seed_number, tie_order
 from superarm.round import Outcomes, Round
 
@@ -100,6 +100,6 @@ class CUCB:
 def _identities(round: Round, arms: IntArray) -> tuple[Sequence[Hashable], IntArray]:
     """Who is among ``arms``, (k,), each once, and (k,) which of them each arm is."""
     if round.arm_ids is None:
-        return distinct_rows(round.contexts[arms])
+        return rows_as_names(round.contexts[arms])
     ids = Groups.of(round.arm_ids[arms], "arm_ids")
     return ids.labels, ids.codes

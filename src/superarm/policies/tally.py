@@ -64,7 +64,7 @@ class Tally:
         return np.array([self._slots.get(name, -1) for name in names], dtype=np.intp)
 
 
-def distinct_rows(rows: np.ndarray[tuple[int, int], np.dtype[np.generic]]) -> tuple[list[Hashable], IntArray]:
+def rows_as_names(rows: np.ndarray[tuple[int, int], np.dtype[np.generic]]) -> tuple[list[Hashable], IntArray]:
     """The distinct rows as tuples, and (M,) which of them each row is."""
     distinct, codes = np.unique(rows, axis=0, return_inverse=True)
     return list(map(tuple, distinct.tolist())), codes.reshape(-1).astype(np.intp)

@@ -14,7 +14,7 @@ from superarm.report.curves import thinned
 from superarm.report.labels import SIDES, placed
 from superarm.report.panels import CHOSEN, POWERS, colour, dashes, panel, present, round_axis, seen
 from superarm.report.summary import number, percent
-from superarm.report.theme import Style, base_styles, settings_of
+from superarm.report.theme import Style, base_styles, stated_settings
 
 MOST_DECADES = 6  # that a scale with a zero shows
 TIPS = {
@@ -248,5 +248,5 @@ def _symlog(value: float, unit: float) -> float:
 
 def _short(policy: str) -> str:
     """What to write beside a point: its settings, or its name where it has none."""
-    settings = settings_of(policy)
+    settings = stated_settings(policy)
     return ", ".join(f"{key} {value}" for key, value in settings.items()) or policy

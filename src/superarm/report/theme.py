@@ -69,12 +69,12 @@ def zeta_of(policy: str) -> float | None:
     return None if found is None else float(found[1])
 
 
-def settings_of(policy: str) -> dict[str, str]:
+def stated_settings(policy: str) -> dict[str, str]:
     """The settings that a policy's name states.
 
     Examples
     --------
-    >>> settings_of("tcgp-ucb zeta=0.25 beta_scale=0.5")
+    >>> stated_settings("tcgp-ucb zeta=0.25 beta_scale=0.5")
     {'zeta': '0.25', 'beta_scale': '0.5'}
     """
     return dict(SETTING.findall(policy))
@@ -87,7 +87,7 @@ def ordered(policies: Iterable[str]) -> list[str]:
     def place(policy: str) -> tuple[int, int, str, list[tuple[str, float, str]], str]:
         base = base_of(policy)
         rank = known.index(base) if base in known else len(known)
-        settings = [(key, _number(value), value) for key, value in settings_of(policy).items()]
+        settings = [(key, _number(value), value) for key, value in stated_settings(policy).items()]
         return (_LAST.index(policy) + 1 if policy in _LAST else 0, rank, base, settings, policy)
 
     return sorted(set(policies), key=place)
@@ -110,8 +110,8 @@ def styles(policies: Iterable[str]) -> dict[str, Style]:
     # One family of shades for each policy and keys that are set.
     families: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name in names:
-        if settings_of(name):
-            families.setdefault((base_of(name), tuple(settings_of(name))), []).append(name)
+        if stated_settings(name):
+            families.setdefault((base_of(name), tuple(stated_settings(name))), []).append(name)
     answer = {name: bases[base_of(name)] for name in names}
     met: dict[str, int] = {}
     for (base, _), members in families.items():
