@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Seed as Seed
-from superarm.arguments import checked_seed
+from superarm.arguments import Seed, checked_seed
 from superarm.feasible import WholeGroups
 from superarm.groups import Array, Groups, IntArray
 from superarm.rewards.normal_forms import Mask
