@@ -21,7 +21,8 @@ from superarm.oracles.greedy import Greedy
 from superarm.oracles.oracle import Found, Selection, additive_scores, answer, check_search, found_by_sum
 from superarm.oracles.program import Program
 from superarm.oracles.relaxations import Narrow, Relaxation, Roots, Weighted, Wide
-from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, WeightedSum, Witness
+from superarm.oracles.scale import Solved, solved_to_scale
+from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, Mask, WeightedSum, Witness
 from superarm.round import Round
 from superarm.storage import storable
 
@@ -61,19 +62,29 @@ class MILP:
         stop = math.inf if self.deadline is None else time.perf_counter() + self.deadline
         scores = additive_scores(index, round, "MILP")
         if isinstance(round.feasible, WholeGroups):
-            best = _whole_groups(scores, round, good, round.feasible.n, self.rel_gap, stop)
-            return found_by_sum(best.arms, best.upper, scores, round, limited=best.limited)
-        search = _Search(round, good, round.feasible, scores, self.rel_gap, stop)
-        least, most = round.feasible.totals(len(round))
-        sized = search.best(least, most) if least <= len(round) else None
-        # None: HiGHS has shown that no super arm has the size. How large can one be?
-        best = search.largest(min(most, len(round))) if sized is None else sized
-        if best.limited and len(best.arms) < least:
-            other = Greedy()(index, round, good).arms
-            if len(other) > len(best.arms):
-                best = _Best(arms=other, upper=best.upper, limited=True)
+            whole = _whole_groups(scores, round, good, round.feasible.n, self.rel_gap, stop)
+            return found_by_sum(whole.arms, whole.upper, scores, round, limited=whole.limited)
+        feasible = round.feasible
+        least, most = feasible.totals(len(round))
+
+        def on_scale(open_: Mask, scale: float, sizes: tuple[int, int]) -> Solved:
+            search = _Search(round, good, feasible, scores, open_, self.rel_gap, stop)
+            sized = search.best(*sizes) if sizes[0] <= len(round) else None
+            # None: HiGHS has shown that no super arm has the size. How large can one be?
+            found = search.largest(min(most, len(round))) if sized is None else sized
+            if found.limited and len(found.arms) < sizes[0]:
+                other = Greedy()(index, round, good).arms
+                if len(other) > len(found.arms):
+                    found = _Best(arms=other, upper=found.upper, limited=True)
+            if len(found.arms) < sizes[0]:
+                sizes = len(found.arms), len(found.arms)
+            return Solved(arms=found.arms, upper=found.upper, open_=open_, sizes=sizes, limited=found.limited)
+
+        best = solved_to_scale(scores, good, self.rel_gap, (least, most), on_scale)
         underfilled = len(best.arms) < least
-        return found_by_sum(best.arms, best.upper, scores, round, underfilled=underfilled, limited=best.limited)
+        return found_by_sum(
+            best.arms, best.upper, scores, round, open_=best.open_, underfilled=underfilled, limited=best.limited
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,15 +115,17 @@ class _Search:
         good: GoodSubgroups,
         feasible: AtMost | Exactly,
         scores: Array,
+        open_: Mask,
         rel_gap: float,
         stop: float,
     ) -> None:
-        self.round, self.good, self.scores = round, good, scores
+        self.round, self.good, self.open_ = round, good, open_
+        self.scores = np.where(open_, scores, 0.0)
         self.rel_gap, self.stop = rel_gap, stop
-        self.without_promises = largest_sum(scores, feasible, round.grouping)  # no good super arm has a larger sum
+        self.without_promises = largest_sum(self.scores, feasible, round.grouping)  # no good one has a larger sum
         self.caps = np.where(good.attainable, feasible.caps(round.grouping), 0)
         self.lazy: dict[int, Relaxation] = {}
-        self.program = Program((self.caps[round.grouping.codes] > 0).astype(np.float64))
+        self.program = Program(((self.caps[round.grouping.codes] > 0) & open_).astype(np.float64))
         for bound in good.bound:
             for position, group in enumerate(bound.promise.groups.tolist()):
                 if self.caps[group] > 0:
@@ -255,7 +268,8 @@ class _Search:
         best: dict[int, tuple[float, tuple[int, ...]]] = {}
         for subset in self.good.subgroups(self.round.labels[group]):
             value = math.fsum(self.scores[list(subset)])
-            if len(subset) <= self.caps[group] and value > best.get(len(subset), (-math.inf, ()))[0]:
+            fits = len(subset) <= self.caps[group] and self.open_[list(subset)].all()
+            if fits and value > best.get(len(subset), (-math.inf, ()))[0]:
                 best[len(subset)] = (value, subset)
         columns = self.program.columns(np.ones(len(best)), integer=True)
         self.program.row(columns, -np.ones(len(best)), -1.0)

@@ -12,13 +12,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from superarm.errors import InvalidArgument, UnsolvableRound
-from superarm.groups import Array, IntArray, magnitude
+from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup, checked_index
+from superarm.oracles.scale import is_proved, scale_of_sums
 from superarm.posteriors.posterior import Belief
+from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import is_additive, reward_of
 from superarm.round import Round
 
-EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
 ROUNDING = 1e-11  # relative gap that sums of floats in different orders may show
 
 
@@ -114,7 +115,7 @@ class Selection:
     @property
     def exact(self) -> bool:
         """Whether nothing better exists, up to 1e-9 relative, in the problem that was solved."""
-        return self.status is Status.OPTIMAL or _proved(self.value, self.upper_bound)
+        return self.status is Status.OPTIMAL or is_proved(self.value, self.upper_bound)
 
     @classmethod
     def of(
@@ -228,13 +229,13 @@ def answer(
     arms.setflags(write=False)
     value = reward_of(round.reward, index[arms], arms)
     upper_bound = found.upper_bound
-    if _proved(value, upper_bound, ROUNDING):
+    if is_proved(value, upper_bound, ROUNDING):
         upper_bound = value
     if hopeless:
         status = Status.NO_GOOD_SUBGROUP
     elif found.underfilled:
         status = Status.UNDERFILLED
-    elif found.proved or (found.proved is None and _proved(value, upper_bound)):
+    elif found.proved or (found.proved is None and is_proved(value, upper_bound)):
         status = Status.OPTIMAL
     else:
         status = Status.LIMIT if found.limited else Status.WITHIN_GAP
@@ -257,17 +258,19 @@ def found_by_sum(
     scores: Array,
     round: Round,
     *,
+    open_: Mask | None = None,
     groups: tuple[TouchedGroup, ...] | None = None,
     underfilled: bool = False,
     limited: bool = False,
 ) -> Found:
     """The answer of a solver that has bounded the sum of scores inside u by ``upper``.
 
-    Whether nothing better exists is judged there: a steep u magnifies the last digits of the sum.
+    Whether nothing better exists is judged there: a steep u magnifies the last digits of the sum. ``open_``, (M,), are
+    the arms that a better super arm could contain; None: all.
     """
     transform = round.reward.transform  # type: ignore[attr-defined]  # additive_scores has made sure of it
     value = math.fsum(scores[arms].tolist())
-    proved = _proved(value, upper) or _proved(value, upper, scale=magnitude(scores) or 1.0)
+    proved = is_proved(value, upper) or is_proved(value, upper, scale=scale_of_sums(scores, arms, open_))
     return Found(
         arms=arms,
         upper_bound=transform(value if proved else upper),
@@ -285,10 +288,6 @@ def check_search(rel_gap: Any, deadline: Any) -> None:
     real = isinstance(deadline, (int, float)) and not isinstance(deadline, bool)
     if deadline is not None and (not real or not deadline >= 0.0):
         raise InvalidArgument("deadline", "seconds >= 0, or None", repr(deadline))
-
-
-def _proved(value: float, upper_bound: float, relative: float = EXACT, scale: float = 0.0) -> bool:
-    return upper_bound < math.inf and upper_bound - value <= relative * max(scale, abs(upper_bound))
 
 
 def additive_scores(index: Array, round: Round, solver: str) -> Array:

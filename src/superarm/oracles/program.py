@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.groups import Array, IntArray
-from superarm.oracles.oracle import EXACT
+from superarm.groups import Array, IntArray, magnitude
+from superarm.oracles.scale import EXACT
 from superarm.rewards.normal_forms import Mask
 
 # HiGHS stops within an absolute gap of 1e-6, for which SciPy has no option; larger gains make it finer.
@@ -94,7 +94,7 @@ class Program:
 
         if self.first == 0:
             return Outcome(chosen=np.zeros(0, dtype=np.bool_), upper=0.0, finished=True)
-        scale = GAIN_SCALE / (float(np.max(np.abs(gains))) or 1.0)
+        scale = GAIN_SCALE / (magnitude(gains) or 1.0)
         costs = np.concatenate([-scale * gains, np.zeros(self._width - self.first)])
         total = (np.full(self.first, self._height), np.arange(self.first), np.ones(self.first))
         rows, columns, weights = (np.concatenate(parts) for parts in zip(*self._entries, total, strict=True))

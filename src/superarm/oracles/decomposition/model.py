@@ -60,16 +60,25 @@ def decomposes(round: Round, good: GoodSubgroups) -> bool:
 
 
 def build(
-    scores: Array, lower: float, round: Round, good: GoodSubgroups, caps: IntArray, extra: Array, compiled: ModuleType
+    scores: Array,
+    lower: float,
+    round: Round,
+    good: GoodSubgroups,
+    open_: Mask,
+    caps: IntArray,
+    extra: Array,
+    compiled: ModuleType,
 ) -> Model:
     """State the round as groups of options.
 
     ``lower`` is by how much scores are lowered along the order of ties: equal arms of different groups are otherwise
-    told apart by their groups alone, and a round in which everything ties would take all its arms from one. ``caps`` is
-    (G,), the most arms that a group may give; ``extra``, (G,), is added to the least gain of each group.
+    told apart by their groups alone, and a round in which everything ties would take all its arms from one. ``open_``,
+    (M,), are the arms that may be picked; ``caps`` is (G,), the most of them that a group may give; ``extra``, (G,), is
+    added to the least gain of each group.
     """
     codes = round.grouping.codes
     gains, listed_groups = _gains(round, good)
+    gains.usable &= open_
     caps = np.where(good.attainable, np.minimum(caps, gains.most), 0)
     for_arms = caps.copy()
     for_arms[listed_groups] = 0
@@ -80,7 +89,7 @@ def build(
     groups[rank] = np.arange(len(rank))
     available = np.diff(starts)[rank]
     listed = {
-        int(rank[group]): _listed_profile(scores, round, good, int(group), int(caps[group]))
+        int(rank[group]): _listed_profile(scores, round, good, open_, int(group), int(caps[group]))
         for group in listed_groups
         if caps[group] > 0
     }
@@ -175,11 +184,11 @@ def _gains(round: Round, good: GoodSubgroups) -> tuple[_Gains, IntArray]:
 
 
 def _listed_profile(
-    scores: Array, round: Round, good: GoodSubgroups, group: int, cap: int
+    scores: Array, round: Round, good: GoodSubgroups, open_: Mask, group: int, cap: int
 ) -> dict[int, tuple[float, IntArray]]:
     """Best good subgroup of every size, from the list of all of them."""
     profile: dict[int, tuple[float, IntArray]] = {}
-    members = good.order[round.grouping.codes[good.order] == group]
+    members = good.order[(round.grouping.codes == group)[good.order] & open_[good.order]]
     n = len(members)
     bits = (np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1
     sizes = bits.sum(axis=1)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
 
 from superarm.feasible import WholeGroups
-from superarm.groups import Array, IntArray, magnitude, sums_by
+from superarm.groups import Array, IntArray, sums_by
 from superarm.jit import loops
 from superarm.oracles.decomposition.model import Model, build
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, additive_scores, found_by_sum
-from superarm.rewards.normal_forms import Blocks, WeightedSum
+from superarm.oracles.scale import Solved, solved_to_scale
+from superarm.rewards.normal_forms import Blocks, Mask, WeightedSum
 from superarm.round import Round
 
 AT_ONCE = 32  # entries refined before Ctrl-C is heard; with a deadline the clock is looked at after each
@@ -38,34 +40,53 @@ def solve(
     """The best super arm at the reward index, with an upper bound; ``deadline`` is in seconds from now."""
     stop = math.inf if deadline is None else time.perf_counter() + deadline
     scores = additive_scores(index, round, "the decomposition")
-    # Bounds are compared on one scale, whatever the unit of the rewards.
-    scale = magnitude(scores) or 1.0
     assert not isinstance(round.feasible, WholeGroups)  # decomposes() has made sure of it
     least, most = (min(total, len(round) + 1) for total in round.feasible.totals(len(round)))
-    lower = TIES / max(1, min(most, len(round)))
     caps = np.minimum(round.feasible.caps(round.grouping), most)
-    slack, upper = _rounding(good), None
-    extra = -slack
-    while True:
-        model = build(scores / scale, lower, round, good, caps, extra, compiled())
-        search = Search(model, least, most, rel_gap, label_limit, stop)
-        arms = np.sort(search.run())
-        # Gains were relaxed by what their sums may lose, so the first bound holds whatever the predicate says below.
-        upper = search.upper + TIES if upper is None else upper
-        groups, values, parts = good.valued(arms)
-        broken = groups[~good.kept(groups, values)]
-        if not len(broken):
-            break
-        extra[broken] = np.maximum(2.0 * extra[broken], slack[broken])
+    lower = TIES / max(1, min(most, len(round)))
+    slack = _rounding(good)
+
+    # Bounds are compared on one scale, whatever the unit of the rewards.
+    def on_scale(open_: Mask, scale: float, sizes: tuple[int, int]) -> _Solved:
+        bounds, extra = None, -slack
+        while True:
+            model = build(scores / scale, lower, round, good, open_, caps, extra, compiled())
+            search = Search(model, *sizes, rel_gap, label_limit, stop)
+            arms = np.sort(search.run())
+            # Gains were relaxed by what their sums may lose: the first bounds hold whatever the predicate says below.
+            bounds = bounds or search
+            valued = good.valued(arms)
+            groups, values, _ = valued
+            broken = groups[~good.kept(groups, values)]
+            if not len(broken):
+                break
+            extra[broken] = np.maximum(2.0 * extra[broken], slack[broken])
+        return _Solved(
+            arms=arms,
+            upper=scale * (bounds.upper + TIES),
+            open_=open_,
+            sizes=(search.least, search.most),
+            limited=search.limited,
+            matters=lambda value: bounds.can_matter(value / scale)[round.grouping.codes],
+            valued=valued,
+        )
+
+    best = solved_to_scale(scores, good, rel_gap, (least, most), on_scale)
     return found_by_sum(
-        arms,
-        scale * upper,
+        best.arms,
+        best.upper,
         scores,
         round,
-        groups=good.described(groups, values, parts),
-        underfilled=search.underfilled,
-        limited=search.limited,
+        open_=best.open_,
+        groups=good.described(*best.valued),
+        underfilled=best.sizes[0] < least,
+        limited=best.limited,
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Solved(Solved):
+    valued: tuple[IntArray, Array, tuple[IntArray, ...]]  # as GoodSubgroups.valued says
 
 
 def _rounding(good: GoodSubgroups) -> Array:
@@ -137,6 +158,27 @@ class Search:
                 self.limited = True
                 compiled().combine(heads, self.L, self.least, self.most, counts)
                 return self._arms(counts)
+
+    def can_matter(self, value: float) -> Mask:
+        """(G,) the groups that a super arm worth ``value`` or more can touch, as far as the bounds tell.
+
+        With all other groups at their best, T - U_G in all, the super arm is worth no more than U(k) + T - U_G. And
+        without a least size a part of negative worth is better left out.
+        """
+        heads = self.model.entry_start[: self.model.real + 1]
+        U = self.U[: heads[-1]].copy()
+        most = np.maximum.reduceat(U, heads[:-1])  # at least 0, for no arms
+        total = float(most.sum())
+        U[heads[:-1]] = -np.inf
+        touched = np.maximum.reduceat(U, heads[:-1])
+        # Scores were lowered by up to TIES, and bounds count as equal within 1e-11.
+        sure = 10.0 * TIES * (1.0 + total)
+        matters = touched + (total - most) >= value - sure
+        if self.least == 0:
+            matters &= touched >= -sure
+        of_round = np.empty(len(matters), dtype=np.bool_)
+        of_round[self.model.group_of[: self.model.real]] = matters
+        return of_round
 
     def _refine(self, groups: IntArray, ks: IntArray) -> bool:
         """Make entries exact, or as tight as the label limit allows; False when time ran out."""
