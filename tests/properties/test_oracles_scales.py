@@ -149,3 +149,16 @@ def test_what_huge_scores_that_cancel_leave_unknown_is_said(oracle):
     assert found.value <= 0.55 <= found.upper_bound
     assert found.status is Status.OPTIMAL or found.status is Status.WITHIN_GAP
     assert found.status is Status.WITHIN_GAP or found.value == 0.55
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-10, 1e-4])
+@pytest.mark.parametrize("sense", [">=", "<="])
+@pytest.mark.parametrize("feasible", [AtMost(12), Exactly(9)])
+def test_the_unit_of_the_rewards_does_not_matter_to_the_program(unit, sense, feasible):
+    rng = np.random.default_rng(3)
+    scores, satisfying = rng.random((2, 30))
+    constraint = Variance() >= 0.12 if sense == ">=" else Variance() <= 0.01
+    round = {"groups": np.repeat([0, 1], 15), "constraint": constraint, "feasible": feasible}
+    plain, scaled = ask(MILP(), scores, satisfying, **round), ask(MILP(), scores * unit, satisfying, **round)
+    assert plain.status is scaled.status is Status.OPTIMAL
+    assert scaled.value == pytest.approx(unit * plain.value, rel=1e-9)

@@ -15,7 +15,7 @@ import numpy as np
 
 from superarm.errors import UnsolvableRound
 from superarm.feasible import AtMost, Exactly, WholeGroups, largest_sum
-from superarm.groups import Array, IntArray
+from superarm.groups import Array, IntArray, magnitude
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.greedy import Greedy
 from superarm.oracles.oracle import Found, Selection, additive_scores, answer, check_search, found_by_sum
@@ -148,7 +148,7 @@ class _Search:
         return best or _Best(arms=large.arms, upper=self.without_promises, limited=True)
 
     def _best(self, gains: Array, least: int, most: int, upper: float) -> _Best | None:
-        arms, value = np.empty(0, dtype=np.intp), -math.inf
+        arms, value, scale = np.empty(0, dtype=np.intp), -math.inf, magnitude(gains)
         while True:
             outcome = self.program.maximise(gains, least, most, self.rel_gap, self.stop)
             if outcome.infeasible:
@@ -162,7 +162,7 @@ class _Search:
                 kept = chosen[~np.isin(self.round.grouping.codes[chosen], list(broken))]
                 if len(kept) >= least and math.fsum(gains[kept]) > value:
                     arms, value = kept, math.fsum(gains[kept])
-            proved = upper - value <= self.rel_gap * max(1.0, abs(upper))
+            proved = upper - value <= self.rel_gap * max(scale, abs(upper))
             if proved or (outcome.finished and not broken):
                 return _Best(arms=arms, upper=upper, limited=False)
             if not outcome.finished or time.perf_counter() >= self.stop:

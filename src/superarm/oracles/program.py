@@ -94,7 +94,8 @@ class Program:
 
         if self.first == 0:
             return Outcome(chosen=np.zeros(0, dtype=np.bool_), upper=0.0, finished=True)
-        scale = GAIN_SCALE / (magnitude(gains) or 1.0)
+        largest = magnitude(gains) or 1.0
+        scale = GAIN_SCALE / largest
         costs = np.concatenate([-scale * gains, np.zeros(self._width - self.first)])
         total = (np.full(self.first, self._height), np.arange(self.first), np.ones(self.first))
         rows, columns, weights = (np.concatenate(parts) for parts in zip(*self._entries, total, strict=True))
@@ -117,6 +118,6 @@ class Program:
         if result.mip_dual_bound is not None:
             bound = -float(result.mip_dual_bound)
             # Nodes within the tolerance of the incumbent were pruned, and the last digits are rounding.
-            bound = (bound + HIGHS_TOLERANCE) / scale + 0.1 * EXACT * max(1.0, abs(bound) / scale)
+            bound = (bound + HIGHS_TOLERANCE) / scale + 0.1 * EXACT * max(largest, abs(bound) / scale)
         chosen = None if result.x is None else np.round(result.x[: self.first]) > 0.5
         return Outcome(chosen=chosen, upper=bound, finished=result.status == 0)
