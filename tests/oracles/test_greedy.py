@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.families import FAMILIES, SIMPLE, Family, Instance, generic, instance, mixed
 from superarm.errors import InvalidArgument
-from superarm.feasible import AtMost, Exactly, WholeGroups, is_feasible
+from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups, is_feasible
 from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
@@ -17,7 +17,9 @@ from superarm.oracles.greedy import Greedy
 from superarm.oracles.oracle import Selection, Status, SuperArmOracle
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.rewards.custom import Custom
-from superarm.rewards.extremes import Min
+from superarm.rewards.extremes import Max, Min
+from superarm.rewards.mean import Mean
+from superarm.rewards.reward import Reward
 from superarm.rewards.sum import Sum
 from superarm.rewards.variance import Variance
 from superarm.round import Round
@@ -50,6 +52,19 @@ class Coverage:
         for outcome, topic in zip(outcomes.tolist(), (arms % 3).tolist(), strict=True):
             best[topic] = max(best.get(topic, 0.0), outcome)
         return math.fsum(best.values())
+
+
+@pytest.mark.parametrize("reward", [Max(), Mean(), Custom(np.max, monotone="increasing")], ids=["max", "mean", "plain"])
+@pytest.mark.parametrize("feasible", [AtMost(2), Exactly(2), WholeGroups(1)], ids=str)
+def test_a_reward_is_never_asked_for_the_empty_super_arm(reward: Reward, feasible: Feasible) -> None:
+    round = Round(
+        t=1, contexts=np.zeros((4, 1)), groups=[0, 0, 1, 1], constraint=Sum() <= 1, feasible=feasible, reward=reward
+    )
+    one = Instance(round, np.array([0.1, 0.4, 0.3, 0.2]), np.array([0.5, 0.5, 0.9, 0.5]))
+    found = ask(Greedy(), one)
+    assert_sound(one, found)
+    assert 1 in found.arms
+    assert found.value == reward.value(one.index[found.arms], found.arms)
 
 
 @pytest.mark.parametrize("seed", range(200))

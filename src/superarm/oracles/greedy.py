@@ -16,7 +16,7 @@ from superarm.oracles.decomposition.solve import solve
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, Selection, answer
 from superarm.rewards.group_reward import is_good
-from superarm.rewards.reward import Additive
+from superarm.rewards.reward import Additive, reward_of
 from superarm.round import Round
 from superarm.storage import storable
 
@@ -114,7 +114,7 @@ class _Any:
         return self._value(_changed(chosen, out, into)) - self._value(chosen)
 
     def _value(self, arms: IntArray) -> float:
-        return float(self.reward.value(self.index[arms], arms))
+        return reward_of(self.reward, self.index[arms], arms)
 
 
 def _worth(index: Array, round: Round) -> _Sum | _Any:
