@@ -1,13 +1,20 @@
+import math
+
 import numpy as np
 import pytest
 
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.feasible import AtMost, Exactly, WholeGroups
+from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.greedy import Greedy
+from superarm.oracles.milp import MILP
 from superarm.oracles.oracle import Status, SuperArmOracle
+from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.rewards.custom import Custom
 from superarm.rewards.sum import Sum
+from superarm.rewards.transformed_sum import TransformedSum
 from superarm.round import Round
 
 
@@ -91,3 +98,29 @@ def test_wrong_indices_are_refused():
             Exhaustive()(np.array(index), round, good)
         assert caught.value.argument == "index"
         assert fragment in str(caught.value)
+
+
+ROOT = TransformedSum(lambda total: math.sqrt(total) if total >= 0.0 else math.nan)
+NO_NUMBER = Custom(lambda outcomes: math.nan if len(outcomes) == 2 else 0.0, monotone="increasing")
+
+
+@pytest.mark.parametrize(
+    ("oracle", "reward", "feasible"),
+    [
+        (Exhaustive(), ROOT, Exactly(2)),
+        (Exhaustive(), NO_NUMBER, AtMost(2)),
+        (Decomposition(), ROOT, Exactly(2)),
+        (MILP(), ROOT, Exactly(2)),
+        (Greedy(), ROOT, Exactly(2)),
+        (Greedy(), NO_NUMBER, Exactly(2)),
+        (BestWholeGroups(), TransformedSum(lambda total: math.nan), WholeGroups(1)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_reward_that_is_no_number_is_refused(oracle, reward, feasible):
+    round = Round(t=1, contexts=np.zeros((3, 1)), feasible=feasible, reward=reward)
+    with pytest.raises(InvalidArgument) as caught:
+        oracle(np.array([-1.0, -2.0, -3.0]), round, GoodSubgroups(round, None))
+    assert caught.value.argument == "reward"
+    assert str(reward) in str(caught.value)
+    assert str(caught.value).endswith("got nan")

@@ -6,7 +6,6 @@ The good subgroups are described, not listed: a group of 100 arms has 2^100 subs
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,12 +17,13 @@ from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.feasible import WholeGroups
 from superarm.groups import Array, IntArray, magnitude, real_array
 from superarm.oracles.sizes import size_attained
-from superarm.rewards.group_reward import GroupReward, is_good, is_structured
+from superarm.rewards.group_reward import is_good, is_structured
 from superarm.rewards.normal_forms import (
     ROUNDING,
     Mask,
     NormalForm,
 )
+from superarm.rewards.reward import checked_value
 from superarm.round import Promise, Round
 
 ENUMERATE_AT_MOST = 14  # arms of a group: 2^14 subsets
@@ -133,7 +133,7 @@ class GoodSubgroups:
             for i, number in enumerate(self._bound_by[groups].tolist()):
                 if number >= 0:
                     reward = self.promises[number].reward
-                    values[i] = _number(reward.value(index[cuts[i] : cuts[i + 1]], parts[i]), reward)
+                    values[i] = checked_value(reward.value(index[cuts[i] : cuts[i + 1]], parts[i]), reward)
         return groups, values, parts
 
     def kept(self, groups: IntArray, values: Array) -> Mask:
@@ -179,7 +179,7 @@ class GoodSubgroups:
         """v_G at the satisfying index."""
         assert self.satisfying is not None
         reward = self.promises[self._bound_by[group]].reward
-        return _number(reward.value(self.satisfying[arms], arms), reward)
+        return checked_value(reward.value(self.satisfying[arms], arms), reward)
 
     @cached_property
     def whole(self) -> Mask:
@@ -303,12 +303,6 @@ def checked_index(index: Any, round: Round, argument: str) -> Array:
     if not np.isfinite(array).all():
         raise InvalidArgument(argument, "finite numbers", array[~np.isfinite(array)][0])
     return array
-
-
-def _number(value: Any, reward: GroupReward) -> float:
-    if not isinstance(value, (int, float, np.number)) or math.isnan(value):
-        raise InvalidArgument("reward", f"a number as the value of {reward}", repr(value))
-    return float(value)
 
 
 def _permutation(order: Any, arms: int) -> IntArray:

@@ -17,7 +17,7 @@ from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup, checked
 from superarm.oracles.scale import is_proved, scale_of_sums
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.normal_forms import Mask
-from superarm.rewards.reward import is_additive, reward_of
+from superarm.rewards.reward import checked_value, is_additive, reward_of
 from superarm.round import Round
 
 ROUNDING = 1e-11  # relative gap that sums of floats in different orders may show
@@ -268,12 +268,12 @@ def found_by_sum(
     Whether nothing better exists is judged there: a steep u magnifies the last digits of the sum. ``open_``, (M,), are
     the arms that a better super arm could contain; None: all.
     """
-    transform = round.reward.transform  # type: ignore[attr-defined]  # additive_scores has made sure of it
+    assert is_additive(round.reward)  # additive_scores has made sure of it
     value = math.fsum(scores[arms].tolist())
     proved = is_proved(value, upper) or is_proved(value, upper, scale=scale_of_sums(scores, arms, open_))
     return Found(
         arms=arms,
-        upper_bound=transform(value if proved else upper),
+        upper_bound=checked_value(round.reward.transform(value if proved else upper), round.reward),
         proved=proved,
         groups=groups,
         underfilled=underfilled,

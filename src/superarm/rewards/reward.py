@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeGuard, runtime_checkable
+import math
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
+import numpy as np
+
+from superarm.errors import InvalidArgument
 from superarm.groups import Array, IntArray
 
 
@@ -40,8 +44,17 @@ def is_additive(reward: object) -> TypeGuard[Additive]:
 def reward_of(reward: Reward, outcomes: Array, arms: IntArray) -> float:
     """U of a super arm; an empty one is worth transform(0) where u is a function of a sum, and otherwise 0."""
     if len(arms):
-        return float(reward.value(outcomes, arms))
-    return float(reward.transform(0.0)) if is_additive(reward) else 0.0
+        return checked_value(reward.value(outcomes, arms), reward)
+    return checked_value(reward.transform(0.0), reward) if is_additive(reward) else 0.0
+
+
+def checked_value(value: Any, reward: object) -> float:
+    """What a reward of either kind has returned, if it is a number: NaN is neither the best nor good."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if not isinstance(value, (int, float, np.number)) or math.isnan(value):
+        raise InvalidArgument("reward", f"a number as the value of {reward}", repr(value))
+    return float(value)
 
 
 @runtime_checkable
