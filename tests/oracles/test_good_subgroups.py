@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from superarm.errors import InvalidArgument, UnsolvableRound
-from superarm.feasible import AtMost
+from superarm.feasible import AtMost, WholeGroups
 from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.extremes import Max, Min
@@ -189,3 +190,31 @@ def test_unknown_groups_are_refused():
     for call in (good.is_empty, good.counts, good.subgroups):
         with pytest.raises(InvalidArgument, match="label: expected one of the groups 0, got 'z'"):
             call("z")
+
+
+@pytest.mark.parametrize("reward", [Variance(), Custom(np.var, monotone="none")], ids=["structured", "plain"])
+def test_of_groups_picked_whole_any_good_part_tells_that_not_all_is_lost(reward):
+    satisfying = np.array([0.0, 1.0, 0.5, 0.5])  # variance 0.125 together, 0.25 for the first two
+    round = Round(t=1, contexts=np.zeros((4, 1)), constraint=reward >= 0.2, feasible=WholeGroups(1))
+    good = GoodSubgroups(round, satisfying)
+    assert list(good.subgroups(0)) == [(0, 1)]
+    assert not good.is_empty()
+    selection = BestWholeGroups()(np.ones(4), round, good)
+    assert (selection.arms.tolist(), selection.status.name) == ([], "OPTIMAL")
+
+
+def test_large_groups_picked_whole_are_not_listed():
+    seen = []
+    reward = Custom(lambda outcomes: seen.append(len(outcomes)) or 0.0, monotone="none")
+    round = Round(t=1, contexts=np.zeros((15, 1)), constraint=reward >= 1, feasible=WholeGroups(1))
+    assert GoodSubgroups(round, np.zeros(15)).is_empty()
+    assert set(seen) == {1, 15}
+
+
+def test_a_good_whole_group_needs_no_list():
+    seen = []
+    reward = Custom(lambda outcomes: seen.append(len(outcomes)) or len(outcomes), monotone="none")
+    groups = [0] * 5 + [1] * 6
+    round = Round(t=1, contexts=np.zeros((11, 1)), groups=groups, constraint=reward >= 6, feasible=WholeGroups(1))
+    assert not GoodSubgroups(round, np.zeros(11)).is_empty()
+    assert seen == [5, 6]

@@ -236,7 +236,11 @@ class GoodSubgroups:
 
     @cached_property
     def attainable(self) -> Mask:
-        """(G,) whether each group has a good subgroup at all, caps and sizes aside."""
+        """(G,) whether each group has a good subgroup at all, caps and sizes aside.
+
+        A group without a normal form is listed until one is found. Where it has more than 14 arms and is picked whole
+        or not at all, only the whole and its single arms are looked at: the round can be solved without the others.
+        """
         attainable = np.ones(len(self.round.labels), dtype=np.bool_)
         for bound in self.bound:
             if bound.form is not None:
@@ -250,8 +254,9 @@ class GoodSubgroups:
         likely = [members, *members[:, None]]  # all together and each alone, before the whole list
         if any(len(arms) and self.is_good(group, arms) for arms in likely):
             return True
-        # Of a group that is picked whole or not at all, other parts are nobody's business.
-        return not isinstance(self.round.feasible, WholeGroups) and any(self._enumerate(group))
+        if isinstance(self.round.feasible, WholeGroups) and len(members) > ENUMERATE_AT_MOST:
+            return False
+        return any(self._enumerate(group))
 
     def is_empty(self, label: Hashable | None = None) -> bool:
         """Whether the group ``label``, or with None every group, has no good subgroup."""
