@@ -73,8 +73,6 @@ class WholeGroups:
         whole_number("n", self.n)
 
 
-check_count = whole_number  # where the oracles look for it
-
 Feasible = AtMost | Exactly | WholeGroups
 
 

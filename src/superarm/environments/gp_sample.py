@@ -9,10 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from superarm.arguments import non_negative, whole_number
+from superarm.arguments import between, non_negative, whole_number
 from superarm.environments.draw import gp_draw
 from superarm.environments.environment import with_gaussian_noise
-from superarm.errors import InvalidArgument
 from superarm.feasible import WholeGroups
 from superarm.groups import Array, IntArray
 from superarm.posteriors.kernel import Kernel
@@ -47,8 +46,7 @@ class GPSample:
         for argument in ("groups", "arms", "noise_std"):
             non_negative(argument, getattr(self, argument))
         whole_number("pool", self.pool, 1)
-        if not 0.0 <= self.percentile <= 100.0:
-            raise InvalidArgument("percentile", "a number from 0 to 100", self.percentile)
+        between("percentile", self.percentile, 0.0, 100.0)
 
     @cached_property
     def contexts(self) -> Array:

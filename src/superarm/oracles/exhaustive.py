@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superarm.arguments import whole_number
 from superarm.errors import UnsolvableRound
-from superarm.feasible import WholeGroups, check_count, is_feasible
+from superarm.feasible import WholeGroups, is_feasible
 from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, Selection, answer
@@ -32,7 +33,7 @@ class Exhaustive:
     most_arms: int = 20
 
     def __post_init__(self) -> None:
-        check_count("most_arms", self.most_arms)
+        whole_number("most_arms", self.most_arms)
 
     def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
         """Return the best super arm at ``index``."""

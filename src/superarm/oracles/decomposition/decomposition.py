@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from superarm.arguments import whole_number
 from superarm.errors import InvalidArgument, UnsolvableRound
-from superarm.feasible import check_count
 from superarm.groups import Array
 from superarm.oracles.decomposition.model import decomposes
 from superarm.oracles.decomposition.solve import solve
@@ -36,7 +36,7 @@ class Decomposition:
 
     def __post_init__(self) -> None:
         check_search(self.rel_gap, self.deadline)
-        check_count("label_limit", self.label_limit)
+        whole_number("label_limit", self.label_limit)
         if self.label_limit < 1:
             raise InvalidArgument("label_limit", "a whole number >= 1", self.label_limit)
 
