@@ -15,6 +15,7 @@ from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.milp import MILP
 from superarm.oracles.oracle import Status
 from superarm.rewards.custom import Custom
+from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import Constraint
 from superarm.rewards.mean import Mean
@@ -162,3 +163,32 @@ def test_the_unit_of_the_rewards_does_not_matter_to_the_program(unit, sense, fea
     plain, scaled = ask(MILP(), scores, satisfying, **round), ask(MILP(), scores * unit, satisfying, **round)
     assert plain.status is scaled.status is Status.OPTIMAL
     assert scaled.value == pytest.approx(unit * plain.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("power", [100, 500])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_high_powers_are_solved_on_every_scale(power, data):
+    arms = data.draw(st.integers(1, 6))
+    order = 10.0 ** data.draw(st.integers(-5, 5))
+    # Alike outcomes have a common unit; of unlike ones groups are listed.
+    unlike = data.draw(st.booleans())
+    sizes = st.floats(1e-3, 10.0) if unlike else st.floats(1.0, 1.5)
+    satisfying = np.array([order * data.draw(sizes) for _ in range(arms)])
+    items, groups = ([data.draw(st.integers(0, 2)) for _ in range(arms)] for _ in range(2))
+    reward = DixitStiglitz(items=items, power=power)
+    some = np.array(sorted(data.draw(st.sets(st.integers(0, arms - 1), min_size=1))))
+    threshold = data.draw(st.sampled_from([0.9, 1.1])) * reward.value(satisfying[some], some)
+    scores = [data.draw(st.integers(-4, 8)) / 8 for _ in range(arms)]
+    for constraint in (reward >= threshold, reward <= threshold):
+        round = {"groups": groups, "constraint": constraint, "feasible": AtMost(4)}
+        found, best = (ask(one, scores, satisfying, **round) for one in (Decomposition(), Exhaustive()))
+        assert found.status is best.status
+        assert found.value == pytest.approx(best.value, rel=1e-9, abs=1e-9)
+
+
+def test_a_loss_that_would_underflow_is_not_kept():
+    reward = DixitStiglitz(items=[0, 1, 2], power=100)
+    found = ask(Decomposition(), np.ones(3), np.full(3, 5e-4), constraint=reward <= 1e-4, feasible=AtMost(3))
+    assert found.status is Status.NO_GOOD_SUBGROUP
+    assert found.groups[0].value == pytest.approx(1.5e-3)

@@ -1,6 +1,7 @@
 import itertools
 import math
 import statistics
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -112,6 +113,28 @@ def test_power_and_root_keep_the_sign(power):
     reward = DixitStiglitz(items=[0, 1], power=power)
     assert reward.value(np.array([-0.5]), np.array([0])) == pytest.approx(-0.5)
     assert reward.value(np.array([-0.5, 0.5]), np.array([0, 1])) == pytest.approx(0.0, abs=1e-15)
+
+
+def precise(outcomes, items, power):
+    """The formula with exponents that never run out."""
+    sums = {}
+    for outcome, item in zip(outcomes, items, strict=True):
+        sums[item] = sums.get(item, Decimal(0)) + Decimal(outcome) ** power
+    return float(sum((total ** (1 / Decimal(power)) for total in sums.values()), Decimal(0)))
+
+
+@pytest.mark.parametrize("power", [100, 500])
+@given(data=st.data())
+def test_high_powers_neither_vanish_nor_overflow(power, data):
+    sizes = st.builds(lambda x, order: x * 10.0**order, st.floats(1.0, 9.99), st.integers(-6, 4))
+    outcomes = data.draw(st.lists(sizes, min_size=1, max_size=6))
+    items = data.draw(st.lists(st.integers(0, 2), min_size=len(outcomes), max_size=len(outcomes)))
+    reward, arms = DixitStiglitz(items=items, power=power), np.arange(len(outcomes))
+    expected = precise(outcomes, items, power)
+    assert reward.value(np.array(outcomes), arms) == pytest.approx(expected, rel=1e-12)
+    assert reward.value(-np.array(outcomes), arms) == pytest.approx(-expected, rel=1e-12)
+    draws = np.array([outcomes, np.negative(outcomes), np.zeros(len(outcomes))])
+    assert reward.values(draws, arms) == pytest.approx([expected, -expected, 0.0], rel=1e-12)
 
 
 @given(st.lists(st.floats(-10, 10), min_size=2, max_size=6), st.integers(0, 5), st.floats(0, 5), st.integers(1, 3))

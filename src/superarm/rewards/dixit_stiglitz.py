@@ -15,6 +15,9 @@ from superarm.groups import Array, Groups, IntArray
 from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
 from superarm.rewards.normal_forms import Blocks
 
+RANGE = 1e140  # largest power, and inverse of the smallest: their quotient is still a number
+NEGLIGIBLE = 1e-13  # outcomes below this cannot move what is kept up to 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class DixitStiglitz(Comparable):
@@ -53,28 +56,73 @@ class DixitStiglitz(Comparable):
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Exactly rounded sums within and over the items."""
+        codes = self.codes[arms]
+        if np.abs(outcomes).max(initial=0.0) > self._reach:
+            return math.fsum(self._scaled(outcomes[codes == item]) for item in dict.fromkeys(codes.tolist()))
         sums: dict[int, list[float]] = {}
-        for term, item in zip(self._power(outcomes), self.codes[arms].tolist(), strict=True):
+        for term, item in zip(self._power(outcomes), codes.tolist(), strict=True):
             sums.setdefault(item, []).append(term)
-        roots = [math.fsum(terms) for terms in sums.values()]
-        return math.fsum(math.copysign(abs(total) ** (1.0 / self.power), total) for total in roots)
+        totals = {item: math.fsum(terms) for item, terms in sums.items()}
+        return math.fsum(
+            math.copysign(abs(total) ** (1.0 / self.power), total)
+            if abs(total) >= 1.0 / RANGE
+            else self._scaled(outcomes[codes == item])
+            for item, total in totals.items()
+        )
 
     def values(self, outcomes: Array, arms: IntArray) -> Array:
         """The same for many draws, in plain floating point."""
         item = self.codes[arms]
-        totals = self._power(outcomes) @ (item[:, None] == np.array(sorted(set(item.tolist()))))
-        values: Array = (np.sign(totals) * np.abs(totals) ** (1.0 / self.power)).sum(axis=1)
+        of_item = item[:, None] == np.array(sorted(set(item.tolist())))
+        values: Array
+        if np.abs(outcomes).max(initial=0.0) <= self._reach:
+            totals = self._power(outcomes) @ of_item
+            if (np.abs(totals) >= 1.0 / RANGE).all():
+                values = (np.sign(totals) * np.abs(totals) ** (1.0 / self.power)).sum(axis=1)
+                return values
+        unit = np.stack([np.abs(outcomes[:, mine]).max(axis=1) for mine in of_item.T], axis=1)
+        unit[unit == 0.0] = 1.0
+        totals = self._power(outcomes / unit[:, of_item.argmax(axis=1)]) @ of_item
+        values = (unit * np.sign(totals) * np.abs(totals) ** (1.0 / self.power)).sum(axis=1)
         return values
 
-    def normal_form(self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense) -> Blocks:
-        """Blocks are the items; the root is increasing, so either sense and any sign are exact."""
+    def normal_form(
+        self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
+    ) -> Blocks | None:
+        """Blocks are the items; the root is increasing, so either sense and any sign are exact.
+
+        Outcomes and threshold of a group are in one unit, which the root takes through the powers. None where no unit
+        keeps the powers of all outcomes within what floating point can hold: high powers of unlike outcomes.
+        """
+        unit = np.ones(len(thresholds))
+        sizes = np.abs(outcomes)
+        told = sizes[sizes > NEGLIGIBLE]
+        if len(told) and not 1.0 / self._reach <= told.min() <= told.max() <= self._reach:
+            largest = np.full(len(thresholds), NEGLIGIBLE)
+            np.maximum.at(largest, groups, sizes)
+            unit = largest / self._reach
+            if ((sizes > NEGLIGIBLE) & (sizes * self._reach < unit[groups])).any():
+                return None
         return Blocks(
             blocks=self.codes[arms],
-            terms=self._power(outcomes),
+            terms=self._power(outcomes / unit[groups]),
             power=float(self.power),
             sign=sense.sign,
-            least=sense.sign * thresholds - tolerance(thresholds),
+            least=(sense.sign * thresholds - tolerance(thresholds)) / unit,
         )
+
+    @property
+    def _reach(self) -> float:
+        """Outcomes between 1 / reach and reach have powers that floating point holds with room to spare."""
+        return float(RANGE ** (1.0 / self.power))
 
     def _power(self, outcomes: Array) -> Array:
         return np.sign(outcomes) * np.abs(outcomes) ** self.power
+
+    def _scaled(self, outcomes: Array) -> float:
+        """The root of the powers of one item, in units of its largest outcome."""
+        unit = float(np.abs(outcomes).max())
+        if unit == 0.0:
+            return 0.0
+        total = math.fsum(self._power(outcomes / unit))
+        return math.copysign(unit * abs(total) ** (1.0 / self.power), total)

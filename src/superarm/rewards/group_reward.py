@@ -76,8 +76,8 @@ class Structured(GroupReward, Protocol):
 
     def normal_form(
         self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
-    ) -> NormalForm:
-        """The constraint on many groups at once.
+    ) -> NormalForm | None:
+        """The constraint on many groups at once; None where it cannot be told for these outcomes.
 
         ``outcomes``, ``arms`` and ``groups`` are (n,): the second outcome, number and group (a position in
         ``thresholds``) of each arm concerned. The form must agree with :func:`is_good` on every subset.
