@@ -67,6 +67,12 @@ class Groups:
         """Number of arms in the largest group."""
         return int(self.sizes.max(initial=0))
 
+    def first_places(self, order: IntArray) -> IntArray:
+        """(G,) where each group has its first arm in an order of all arms: by this, equal groups are told apart."""
+        first = np.full(len(self), len(self.codes), dtype=np.intp)
+        np.minimum.at(first, self.codes[order], np.arange(len(self.codes)))
+        return first
+
     def members(self, group: int) -> IntArray:
         """Arms of the group at position ``group``, ascending."""
         return self.order[self.starts[group] : self.starts[group + 1]]

@@ -66,7 +66,7 @@ class Exhaustive:
         position = np.empty(len(round), dtype=np.intp)
         position[good.order] = np.arange(len(round))
         parts = []
-        for group in np.argsort(good.first_places()):
+        for group in np.argsort(good.round.grouping.first_places(good.order)):
             members = sorted(round.grouping.members(group).tolist(), key=lambda arm: position[arm])
             lengths = [int(sizes[group])] if whole else range(1, int(caps[group]) + 1)
             subsets = itertools.chain.from_iterable(itertools.combinations(members, k) for k in lengths)

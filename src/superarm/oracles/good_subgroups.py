@@ -92,13 +92,6 @@ class GoodSubgroups:
             self._thresholds[promise.groups] = promise.thresholds
             self._signs[promise.groups] = promise.sense.sign
 
-    def first_places(self) -> IntArray:
-        """(G,) where in the order of ties each group has its first arm: equal groups come in this order."""
-        codes = self.round.grouping.codes
-        first = np.full(len(self.round.labels), len(codes), dtype=np.intp)
-        np.minimum.at(first, codes[self.order], np.arange(len(codes)))
-        return first
-
     def without_promises(self) -> GoodSubgroups:
         """The same round with every subgroup good: what the paper falls back to when nothing is good."""
         return GoodSubgroups(self.round, None, self.order)

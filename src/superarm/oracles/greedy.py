@@ -126,7 +126,7 @@ def _worth(index: Array, round: Round) -> _Sum | _Any:
 def _whole_groups(worth: _Sum | _Any, round: Round, good: GoodSubgroups, n: int) -> IntArray:
     """Good groups one by one, as long as the best adds something."""
     groups = round.grouping
-    ordered = np.argsort(good.first_places()).tolist()
+    ordered = np.argsort(good.round.grouping.first_places(good.order)).tolist()
     left = [group for group in ordered if good.is_good(group, groups.members(group))]
     chosen = np.empty(0, dtype=np.intp)
     for _ in range(min(n, len(left))):

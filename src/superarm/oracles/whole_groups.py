@@ -58,4 +58,4 @@ def _ranking(scores: Array, good: GoodSubgroups) -> tuple[Array, IntArray]:
         return totals, ranked
     for group in ranked[doubtful].tolist():
         totals[group] = math.fsum(scores[groups.members(group)])
-    return totals, np.lexsort((good.first_places(), -totals))
+    return totals, np.lexsort((good.round.grouping.first_places(good.order), -totals))

@@ -158,12 +158,10 @@ def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful
 
 
 def _whole_groups(judge: Judge, n: int, order: IntArray, hopeful: Mask) -> IntArray:
-    round = judge.round
-    groups = round.grouping
+    groups = judge.round.grouping
     whole = judge.whole(np.arange(len(groups)))
     uncertainty = Uncertainty(judge)
-    first = np.full(len(groups), len(round), dtype=np.intp)
-    np.minimum.at(first, groups.codes[order], np.arange(len(round)))
+    first = groups.first_places(order)
     picked: Mask = np.zeros(len(groups), dtype=np.bool_)
     while (chosen := np.count_nonzero(picked)) < n and (chosen < 2 or groups.sizes[picked].sum() < MOST_ARMS):
         greatest = np.zeros(len(groups))
