@@ -18,6 +18,7 @@ from superarm.posteriors.posterior import Array, checked_contexts
 from superarm.posteriors.stateful import StatefulPosterior
 from superarm.posteriors.two_outputs import TwoOutputs
 from superarm.storage import storable
+from superarm.threads import suited_to
 
 
 @storable
@@ -73,14 +74,16 @@ class ExactEngine:
         start = 0
         while start < len(noise):
             part = slice(start, start + engine.factor.room)
-            points = data.points[part]
-            factor = engine.factor.append(self.kernel, points, noise[part], data.means[part], engine._whitened(points))
-            catalogue = engine.catalogue
-            if catalogue is not None:
-                catalogue = catalogue.extended(self.kernel, factor)
-            engine = replace(engine, factor=factor, catalogue=catalogue)
+            engine = engine._with_rows(data.points[part], noise[part], data.means[part])
             start = part.stop
         return replace(engine, within=self.within + data.within())
+
+    def _with_rows(self, points: Array, noise: Array, values: Array) -> ExactEngine:
+        n = len(self.factor) + len(points)
+        with suited_to(n**2 * (len(points) if self.catalogue is None else len(self.catalogue))):
+            factor = self.factor.append(self.kernel, points, noise, values, self._whitened(points))
+            catalogue = None if self.catalogue is None else self.catalogue.extended(self.kernel, factor)
+        return replace(self, factor=factor, catalogue=catalogue)
 
     def _whitened(self, points: Array) -> Array:
         """V = L^-1 k(X, points), ``(n, m)``."""
@@ -95,6 +98,10 @@ class ExactEngine:
 
     def predict(self, points: Array) -> tuple[Array, Array]:
         """Mean z^T V and variance k(x, x) - |V|^2, within [0, k(x, x)]."""
+        with suited_to(len(self.factor) ** 2 * len(points)):
+            return self._predict(points)
+
+    def _predict(self, points: Array) -> tuple[Array, Array]:
         prior = self.kernel.diagonal(points)
         if not self.catalogue:
             mean, explained = self.factor.project(self.kernel, points)
@@ -108,9 +115,10 @@ class ExactEngine:
 
     def covariance(self, points: Array, others: Array) -> Array:
         """k(x, x') - V^T V'."""
-        v = self._whitened(points)
-        w = v if others is points else self._whitened(others)
-        return self.kernel(points, others) - v.T @ w
+        with suited_to(len(self.factor) ** 2 * (len(points) + len(others))):
+            v = self._whitened(points)
+            w = v if others is points else self._whitened(others)
+            return self.kernel(points, others) - v.T @ w
 
     def log_marginal_likelihood(self) -> float:
         """-|z|^2 / 2 - log |L| - n log(2 pi) / 2 for each column, and the part within repeats."""

@@ -5,6 +5,7 @@ What is learnt together is a :class:`Problem`: one for tied outputs, one for cor
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import Coregionalised, Independent, Outputs, PointKernel
 from superarm.posteriors.posterior import Array
 from superarm.posteriors.two_outputs import TwoOutputs
+from superarm.threads import suited_to
 
 # Climbs, from the best of the starting points.
 CLIMBS = 2
@@ -28,6 +30,13 @@ STEPS = 50
 SETTLED = 1e-5
 # Hyperparameters that are not more probable by this (in the logarithm) are not worth a new factor.
 WORTHWHILE = 0.05
+# Distance from a limit, in logarithms, at which a hyperparameter wants to be beyond it.
+AT_THE_LIMIT = 1e-6
+LIMITED = (
+    "hyperparameters were learnt up to a limit, which lies a factor of Learning.reach (noises: noise_reach) from the "
+    "values that the posterior was made with. Scale contexts and outcomes to about 1 and give a prior mean, start "
+    "from values nearer to the data, or widen the limit"
+)
 # What the optimiser, which minimises, is told of hyperparameters that give no finite density.
 HOPELESS = 1e25
 
@@ -42,7 +51,8 @@ def learned(state: TwoOutputs, learning: Learning, seed: Seed) -> TwoOutputs:
         return state
     rng = np.random.default_rng(seed)
     problems = _problems(state, learning.at_most)
-    found = [problem.solve(learning, rng) for problem in problems]
+    with suited_to(0):  # many small factors, one after the other
+        found = [problem.solve(learning, rng) for problem in problems]
     if not any(found):
         return state
     settled = [better or (problem.kernel, problem.noise) for problem, better in zip(problems, found, strict=True)]
@@ -118,6 +128,8 @@ class Problem:
         # The best point met counts, however a climb ended.
         if least > before - WORTHWHILE:
             return None
+        if np.minimum(best - low, high - best).min() < AT_THE_LIMIT:
+            warnings.warn(LIMITED, stacklevel=2)
         return with_parameters(self.kernel, np.exp(best[: sizes[0]])), tuple(np.exp(best[sizes[0] :]).tolist())
 
     def evidence(self, theta: Array) -> tuple[float, Array] | None:

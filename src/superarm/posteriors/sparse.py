@@ -23,6 +23,7 @@ from superarm.posteriors.posterior import Array, checked_contexts
 from superarm.posteriors.stateful import StatefulPosterior
 from superarm.posteriors.two_outputs import TwoOutputs
 from superarm.storage import storable
+from superarm.threads import suited_to
 
 # Points at once: the workspace is this many columns of features.
 CHUNK = 2000
@@ -105,7 +106,8 @@ class SparseEngine:
             phi = self.basis.features(self.kernel, data.points[part])
             unrepresented += float((_residual(self.kernel.diagonal(data.points[part]), phi) / noise[part]).sum())
             rows = np.concatenate([phi.T, data.means[part]], axis=1) / np.sqrt(noise[part])[:, None]
-            root = lapack.dtpqrt(0, min(32, size), root, rows, overwrite_a=1, overwrite_b=1)[0]
+            with suited_to(2 * size**2 * len(rows)):
+                root = lapack.dtpqrt(0, min(32, size), root, rows, overwrite_a=1, overwrite_b=1)[0]
         return replace(
             self,
             root=np.ascontiguousarray(root),
@@ -138,7 +140,8 @@ class SparseEngine:
     def marginals(self, points: Array) -> Marginals:
         """Mean and variance, and the parts of the variance, at points ``(m, P)``."""
         parts = [points[start : start + CHUNK] for start in range(0, max(1, len(points)), CHUNK)]
-        return together([self._marginals(part, *self._whitened(part)) for part in parts])
+        with suited_to(2 * len(self.basis) ** 2 * len(points)):
+            return together([self._marginals(part, *self._whitened(part)) for part in parts])
 
     def _marginals(self, points: Array, phi: Array, w: Array, c: Array) -> Marginals:
         prior = self.kernel.diagonal(points)
@@ -162,13 +165,14 @@ class SparseEngine:
 
     def joint(self, points: Array, others: Array) -> tuple[Array, Marginals]:
         """The covariance of points and others, and the marginals of the points and, if not the same, of the others."""
-        phi, w, c = self._whitened(points)
-        marginals = [self._marginals(points, phi, w, c)]
-        other_phi, other_w = phi, w
-        if others is not points:
-            other_phi, other_w, _ = self._whitened(others)
-            marginals.append(self._marginals(others, other_phi, other_w, c))
-        return self.kernel(points, others) - phi.T @ other_phi + w.T @ other_w, together(marginals)
+        with suited_to(2 * len(self.basis) ** 2 * (len(points) + len(others))):
+            phi, w, c = self._whitened(points)
+            marginals = [self._marginals(points, phi, w, c)]
+            other_phi, other_w = phi, w
+            if others is not points:
+                other_phi, other_w, _ = self._whitened(others)
+                marginals.append(self._marginals(others, other_phi, other_w, c))
+            return self.kernel(points, others) - phi.T @ other_phi + w.T @ other_w, together(marginals)
 
     def log_marginal_likelihood(self) -> float:
         """Lower bound log N(y; 0, Q + N) - tr((K - Q) / N) / 2, with Q = Phi^T Phi.
