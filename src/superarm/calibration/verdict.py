@@ -31,7 +31,8 @@ class Finding(enum.Enum):
     HONEST = "No sign of overconfidence; intervals that are too wide take longer to show."
     OVERCONFIDENT = (
         "Trust it less than it says: learn the hyperparameters from the data (or shorten the lengthscale), and raise "
-        "noise_std if repeated outcomes scatter more than that."
+        "noise_std if repeated outcomes scatter more than that. Where intervals look honest and promises do not, look "
+        "at the groups: a label is not a feature, so groups that differ must differ in contexts (one-hot columns)."
     )
     UNDERCONFIDENT = (
         "Promises are safe, but reward is given away: learn the hyperparameters from the data, or lower noise_std."
