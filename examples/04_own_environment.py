@@ -33,6 +33,10 @@ class Clinics:
 
 sa.check_environment(Clinics())
 
+# %% [markdown]
+# `simulate` goes on with a policy as it is, and one that has learnt continues: make a new policy for every run. The
+# prior is never changed, so all of them may share it.
+
 # %%
 clinics = Clinics()
 prior = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.5), noise_std=0.05)
