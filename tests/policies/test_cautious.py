@@ -321,6 +321,13 @@ def test_the_ledger_never_owes_and_bounds_the_risk(rounds):
     assert risk <= allowance + 1e-9
 
 
+def test_the_ledger_is_shown_in_a_few_words():
+    ledger = Ledger()
+    for t in range(1, 41):
+        ledger = ledger.after(entry(t), judged([0.0] * 4), EPS)
+    assert repr(ledger) == f"Ledger(balance={ledger.balance:.4g}, 40 rounds remembered)"
+
+
 def test_the_ledger_by_hand():
     ledger = Ledger().after(entry(1), judged([0.0] * 4), EPS)
     assert ledger.balance == pytest.approx(4 * SHARE * EPS)

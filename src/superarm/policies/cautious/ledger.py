@@ -45,6 +45,9 @@ class Ledger:
     balance: float = 0.0
     entries: tuple[Entry, ...] = field(default=())  # the latest rounds
 
+    def __repr__(self) -> str:
+        return f"Ledger(balance={self.balance:.4g}, {len(self.entries)} rounds remembered)"
+
     def reported(self, round: Round, arms: IntArray) -> Entry:
         """The entry of a round with ``arms`` added to what was reported of it before."""
         checksum = zlib.crc32(np.ascontiguousarray(round.contexts).tobytes())
