@@ -18,6 +18,10 @@ def test_completion_finds_what_is_not_loaded_yet():
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["True", "False"]
 
 
+def test_completion_offers_public_names_only():
+    assert [name for name in dir(sa) if not name.startswith("__")] == sorted(set(sa.__all__) - {"__version__"})
+
+
 def test_the_package_runs_as_the_command():
     said = subprocess.run([sys.executable, "-m", "superarm", "list"], capture_output=True, text=True, check=True).stdout
     assert "federated" in said

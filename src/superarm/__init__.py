@@ -81,7 +81,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})  # completion finds what is not loaded yet
+    # Completion finds what is not loaded yet, and nothing that is only used here.
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 __all__ = [
