@@ -30,6 +30,26 @@ def test_the_package_runs_as_the_command():
     assert "nothing" in said.stdout + said.stderr
 
 
+def test_the_command_loads_no_charts_before_it_needs_them():
+    code = "import superarm.cli, sys; print([name for name in ('altair', 'vl_convert') if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_ctrl_c_while_the_command_loads_is_quiet():
+    code = """
+import sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "superarm.cli":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+from superarm.__main__ import main
+main()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
 def test_public_names():
     assert len(set(sa.__all__)) == len(sa.__all__)
     for name in sa.__all__:

@@ -1,4 +1,7 @@
-"""The command ``superarm``: it parses and calls, no more."""
+"""The command ``superarm``: it parses and calls, no more.
+
+What draws charts is imported by the commands that need it, when they do: it takes as long to load as half of the rest.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,6 @@ from superarm.datasets.report import report_fetch
 from superarm.errors import SuperarmError
 from superarm.experiments import runner
 from superarm.experiments.studies import POLICIES, STUDIES, settings_by_policy, study, with_sweep
-from superarm.report.folder import report as write_report
-from superarm.report.folder import table, warning
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
@@ -115,6 +116,8 @@ def run(
         experiment = with_sweep(experiment) if sweep else experiment
         folder = out or Path("results") / name
         found = runner.run(experiment, folder=folder, seed=seed, jobs=jobs)
+        from superarm.report.folder import table, warning
+
         console.print(table(found.frame))
         _warn(warning(found.frame))
         if experiment.data is not None:
@@ -127,6 +130,8 @@ def run(
 def report(folder: Annotated[Path, typer.Argument(help="A folder that 'superarm run' has filled.")]) -> None:
     """Write report.html and the figures of a finished study beside its results."""
     with _plain_errors():
+        from superarm.report.folder import report as write_report
+
         written = write_report(folder)
         _warn(written.warning)
         console.print(f"written: {written.page}", soft_wrap=True, markup=False)
@@ -153,6 +158,9 @@ def demo(
     with _plain_errors():
         small = study("federated").with_changes(rounds=40, runs=4)
         found = runner.run(small, folder=out, seed=seed, jobs=jobs)
+        from superarm.report.folder import report as write_report
+        from superarm.report.folder import table
+
         console.print(table(found.frame))
         written = write_report(out)
         _warn(written.warning)
