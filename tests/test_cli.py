@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import superarm as sa
 from superarm.cli import app
+from superarm.experiments.demo import TELLING, demo
 from tests.datasets.made import write_release
 
 
@@ -70,11 +71,22 @@ def test_run_then_report(tmp_path):
     assert json.loads((out / "manifest.json").read_text())["rounds"] == 4
     reported = superarm("report", out)
     assert reported.exit_code == 0, reported.output
+    assert reported.output.startswith("writing the page")
     assert (out / "report.html").stat().st_size > 100_000
     assert {path.suffix for path in (out / "figures").iterdir()} == {".png", ".svg", ".pdf"}
     other = superarm(*words[:3], 5, *words[4:])
     assert other.exit_code == 1
     assert "holds results of another configuration (rounds differ" in other.output
+
+
+def test_the_demo_ends_with_what_it_has_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr("superarm.cli.small_study", lambda: demo().with_changes(rounds=3, runs=1))
+    said = superarm("demo", "--jobs", 1, "--out", tmp_path / "out")
+    assert said.exit_code == 0, said.output
+    played = json.loads((tmp_path / "out" / "manifest.json").read_text())["policies"]
+    assert sorted(played) == sorted([*TELLING, "clairvoyant"])
+    *_, last = said.output.split("What was shown")
+    assert all(f"{policy}, which {words}, kept " in " ".join(last.split()) for policy, words in TELLING.items())
 
 
 def test_movies_without_data_says_how_to_get_them(tmp_path):
@@ -148,6 +160,7 @@ def test_mistakes_are_one_line(words, said, tmp_path, monkeypatch):
     answer = superarm(*words)
     assert answer.exit_code == 1
     assert said in answer.output
+    assert answer.stdout == ""
     assert "Traceback" not in answer.output
     assert list(tmp_path.iterdir()) == []
 

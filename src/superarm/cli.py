@@ -23,6 +23,9 @@ from superarm.datasets.download import RELEASES
 from superarm.datasets.report import report_fetch
 from superarm.errors import SuperarmError
 from superarm.experiments import runner
+from superarm.experiments.demo import demo as small_study
+from superarm.experiments.demo import shown
+from superarm.experiments.results import read
 from superarm.experiments.studies import POLICIES, STUDIES, settings_by_policy, study, with_sweep
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -31,6 +34,7 @@ app.add_typer(data, name="data")
 
 console = Console(highlight=False)
 INTERRUPTED = 130
+WRITING = "writing the page, and every figure as PNG, SVG and PDF: some 15 seconds"
 CORES = os.cpu_count() or 1
 
 Seed = Annotated[int, typer.Option(min=0, help="Of arrivals, noise and ties.")]
@@ -132,6 +136,8 @@ def report(folder: Annotated[Path, typer.Argument(help="A folder that 'superarm 
     with _plain_errors():
         from superarm.report.folder import report as write_report
 
+        read(folder)  # or an error, before anything is said
+        console.print(WRITING)
         written = write_report(folder)
         _warn(written.warning)
         console.print(f"written: {written.page}", soft_wrap=True, markup=False)
@@ -154,17 +160,18 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results/demo"),
     show: Annotated[bool, typer.Option(help="Open the report in a browser.")] = False,
 ) -> None:
-    """Run the federated study on a small setting and report it."""
+    """Run the federated study on a small setting with five policies, and report it."""
     with _plain_errors():
-        small = study("federated").with_changes(rounds=40, runs=4)
-        found = runner.run(small, folder=out, seed=seed, jobs=jobs)
+        found = runner.run(small_study(), folder=out, seed=seed, jobs=jobs)
         from superarm.report.folder import report as write_report
         from superarm.report.folder import table
 
         console.print(table(found.frame))
+        console.print(WRITING)
         written = write_report(out)
         _warn(written.warning)
         page = written.page
         console.print(f"the report: {page.absolute()}", soft_wrap=True, markup=False)
+        console.print(shown(found.frame), markup=False)
         if show:
             webbrowser.open(page.absolute().as_uri())

@@ -1,5 +1,6 @@
 """The runner: resumable at any moment, the same for any number of jobs, and honest about its folder."""
 
+import io
 import json
 import os
 import shlex
@@ -14,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from rich.console import Console
 
 from superarm.errors import ForeignResults, UnreadableFile
 from superarm.experiments import results, runner
@@ -91,6 +93,18 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path):
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(UnreadableFile, match="damaged"):
         runner.run(small.federated(), folder=tmp_path, seed=5)
+
+
+def test_going_on_is_said_in_a_line(finished, tmp_path):
+    folder, console = tmp_path / "out", Console(file=io.StringIO(), width=120)
+    experiment = small.federated()
+    folder.mkdir()
+    results.claim_folder(folder, experiment, 5)
+    units = experiment.runs * len(experiment.policies)
+    (folder / "parts").mkdir()
+    runner.Unit(experiment=experiment, seed=5, run=0, policy="clairvoyant", folder=folder).play()
+    runner.run(experiment, folder=folder, seed=5, console=console)
+    assert f"continuing: 1 of {units} done" in console.file.getvalue()
 
 
 def test_a_damaged_part_is_played_again(finished, tmp_path):

@@ -120,6 +120,8 @@ def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Co
         for policy in experiment.policies
     ]
     missing = [unit for unit in units if unit.played() is None]
+    if 0 < len(missing) < len(units):
+        console.print(f"continuing: {len(units) - len(missing)} of {len(units)} done, each one policy in one run")
     if missing:
         _compile()  # once here, not in every worker at the same time
     with _Display(units, missing, console):
