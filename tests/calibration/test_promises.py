@@ -96,3 +96,15 @@ def test_one_freak_is_no_proof_and_little_is_too_little():
     one_long_run = pl.DataFrame({"promised": [500], "predicted": [10.0], "broken": [30]})
     assert sa.calibration.promises_verdict(one_long_run).finding is Finding.TOO_FEW_TO_TELL
     assert sa.calibration.promises_verdict(few.clear()).finding is Finding.TOO_FEW_TO_TELL
+
+
+def test_more_than_is_let_pass_is_never_honest():
+    def verdict(broken):
+        frame = pl.DataFrame({"promised": 4000, "predicted": [1.25] * 8, "broken": broken})
+        return sa.calibration.promises_verdict(frame)
+
+    unproved = verdict([37, 7, 0, 0, 0, 0, 0, 0])  # most of it in one run
+    assert unproved.finding is Finding.TOO_FEW_TO_TELL
+    assert "10.0 promises were predicted to break and 44 did (8 rounds)" in str(unproved)
+    assert verdict([2, 2, 2, 2, 2, 2, 0, 0]).finding is Finding.HONEST  # 1.2 times as many
+    assert verdict([2, 2, 2, 2, 2, 2, 1, 0]).finding is Finding.TOO_FEW_TO_TELL

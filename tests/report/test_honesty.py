@@ -1,6 +1,7 @@
 """Verdicts and charts on honesty against plain Python over the rows."""
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -61,6 +62,21 @@ def test_the_dishonest_are_called_out_and_nobody_else(found):
 def test_few_runs_are_too_few_to_tell():
     (one,) = honesty.honesty(results(["cautious"], runs=2, rounds=60))
     assert {v.finding for v in (*one.intervals, one.promises)} == {Finding.TOO_FEW_TO_TELL}
+
+
+def test_what_breaks_more_than_is_let_pass_is_not_called_honest():
+    frame = results(["cautious"], runs=RUNS, rounds=60)
+    unlucky = frame.with_columns(  # 44 broken promises in one round of one run
+        predicted_broken=pl.lit(10.0 / frame.height),
+        groups_touched=pl.lit(100),
+        groups_satisfied=pl.when((pl.col("run") == 0) & (pl.col("t") == 1)).then(56).otherwise(100),
+    )
+    (one,) = honesty.honesty(unlucky)
+    assert one.promises.finding is Finding.TOO_FEW_TO_TELL
+    row = pages.page(unlucky, manifest(unlucky), [], ()).split('id="calibration"')[1].split("<tbody>")[1]
+    shown = re.sub(r"<[^>]*>", " ", row.split("</tbody>")[0]).split()
+    assert shown[-7:-5] == ["44", "10.00"]
+    assert " ".join(shown[-4:]) == "too few to tell"
 
 
 def test_the_warning_is_at_the_top_of_the_page_and_in_the_terminal(frame, found):

@@ -89,9 +89,10 @@ def promises_verdict(frame: pl.DataFrame) -> Verdict:
     """What follows from the counts of :func:`promises`.
 
     A round counts once, so that the groups of a round may break together. Up to 1.2 times the predicted number is let
-    pass; a policy that breaks no more than that is called overconfident with a probability of at most 1 %. Where
-    promises are judged by expected outcomes, mistakes also last from round to round: give one row for each independent
-    run in place of a round then.
+    pass; a policy that breaks no more than that is called overconfident with a probability of at most 1 %. Where more
+    broke, but in too few rounds to rule out chance, the verdict is that there are too few to tell. Where promises are
+    judged by expected outcomes, mistakes also last from round to round: give one row for each independent run in place
+    of a round then.
     """
     rows = frame.filter(frame["promised"] > 0)
     return judge_promises("promises", rows["predicted"].to_numpy(), rows["broken"].to_numpy())
@@ -104,7 +105,7 @@ def judge_promises(about: str, predicted: Array, broken: npt.NDArray[Any], unit:
     expected, came = math.fsum(predicted), int(broken.sum())
     if evidence >= 1.0 / FALSE_ALARM:
         finding = Finding.OVERCONFIDENT
-    elif len(predicted) < FEWEST_UNITS or expected < FEWEST_PREDICTED:
+    elif len(predicted) < FEWEST_UNITS or expected < FEWEST_PREDICTED or came > TOLERATED * expected:
         finding = Finding.TOO_FEW_TO_TELL
     else:
         finding = Finding.HONEST

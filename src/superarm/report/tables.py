@@ -107,7 +107,7 @@ def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
         "<p>Mistakes about the truth last, so a run counts once, however long it is. An honest policy is called "
         "overconfident with a probability of at most 1 % for each verdict. Intervals a tenth too narrow, and 1.2 times "
         "as many broken promises as predicted, are let pass. “Too few to tell” means that even a large error could go "
-        "unseen: add runs.</p>"
+        "unseen, or that more promises broke than are let pass, in too few runs to rule out chance: add runs.</p>"
     )
     heads = [
         *(part for output in (1, 2) for part in ((f"Output {output} inside 95&nbsp;%", True), ("Verdict", False))),
