@@ -106,5 +106,14 @@ def test_more_than_is_let_pass_is_never_honest():
     unproved = verdict([37, 7, 0, 0, 0, 0, 0, 0])  # most of it in one run
     assert unproved.finding is Finding.TOO_FEW_TO_TELL
     assert "10.0 promises were predicted to break and 44 did (8 rounds)" in str(unproved)
-    assert verdict([2, 2, 2, 2, 2, 2, 0, 0]).finding is Finding.HONEST  # 1.2 times as many
+    honest = verdict([2, 2, 2, 2, 2, 2, 0, 0])  # 1.2 times as many
+    assert honest.finding is Finding.HONEST
+    assert "noise" not in honest.said
     assert verdict([2, 2, 2, 2, 2, 2, 1, 0]).finding is Finding.TOO_FEW_TO_TELL
+
+
+def test_a_false_alarm_of_noisy_outcomes_says_what_may_be_its_reason():
+    frame = pl.DataFrame({"promised": 8, "predicted": [0.1] * 31, "broken": [1] * 18 + [0] * 13})
+    verdict = sa.calibration.promises_verdict(frame)
+    assert verdict.finding is Finding.OVERCONFIDENT
+    assert "about expected outcomes: if these were judged by noisy ones, noise can have tipped" in str(verdict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,10 @@ LEAST_SCALE = 0.25  # so that one promise that breaks against all odds is not ye
 # With fewer of either, three times as many broken promises as predicted could go unseen.
 FEWEST_UNITS = 6
 FEWEST_PREDICTED = 4.0
+NOISE = (
+    "Promises are about expected outcomes: if these were judged by noisy ones, noise can have tipped those near their "
+    "thresholds; judge by averages first."
+)
 
 
 def kept(round: Round, arms: Any, outcomes: npt.ArrayLike) -> dict[Hashable, bool]:
@@ -92,10 +97,12 @@ def promises_verdict(frame: pl.DataFrame) -> Verdict:
     pass; a policy that breaks no more than that is called overconfident with a probability of at most 1 %. Where more
     broke, but in too few rounds to rule out chance, the verdict is that there are too few to tell. Where promises are
     judged by expected outcomes, mistakes also last from round to round: give one row for each independent run in place
-    of a round then.
+    of a round then. Probabilities are of expected outcomes, so where more broke than are let pass the verdict also
+    says that noise in the outcomes can be the reason.
     """
     rows = frame.filter(frame["promised"] > 0)
-    return judge_promises("promises", rows["predicted"].to_numpy(), rows["broken"].to_numpy())
+    found = judge_promises("promises", rows["predicted"].to_numpy(), rows["broken"].to_numpy())
+    return replace(found, said=f"{found.said} {NOISE}") if found.observed > TOLERATED * found.expected else found
 
 
 def judge_promises(about: str, predicted: Array, broken: npt.NDArray[Any], unit: str = "round") -> Verdict:
