@@ -463,8 +463,10 @@ def test_groups_without_a_promise_are_free():
     assert selection.kind is sa.Kind.CERTIFIED
     assert {group.label for group in selection.groups} == {"b", "c"}
     probability = {group.label: group.probability for group in selection.groups}
-    assert probability["c"] == 1.0
+    assert probability["c"] is None  # nothing was promised
     assert probability["b"] > 0.99
+    assert selection.predicted_broken == 1.0 - probability["b"]
+    assert str(selection).count("kept with probability") == 1
     nobody = sa.Round(t=1, contexts=contexts, feasible=sa.Exactly(3))
     assert len(sa.CautiousTCGPUCB(PRIOR).select(nobody).arms) == 3
 

@@ -38,8 +38,8 @@ class TouchedGroup:
     value: float | None  # v_G at the satisfying index; None for a group without a promise
     threshold: float | None
     margin: float | None  # by how much the promise is kept; negative where it is not
-    probability: float | None = None  # of keeping the promise, given all outcomes; None where nobody worked it out
-    expected_regret: float | None = None  # expected group regret, given all outcomes; likewise
+    probability: float | None = None  # of keeping the promise, given all outcomes; None without one, or not worked out
+    expected_regret: float | None = None  # expected group regret, given all outcomes; None where not worked out
 
 
 @dataclass(frozen=True, eq=False)

@@ -160,7 +160,13 @@ class CautiousTCGPUCB:
         good = GoodSubgroups(search.round, search.belief.mean[:, 1], search.order)
         judged = zip(chosen.judged.broken.tolist(), chosen.judged.regret.tolist(), strict=True)
         groups = tuple(
-            TouchedGroup(**{**vars(group), "probability": 1.0 - broken, "expected_regret": regret})
+            TouchedGroup(
+                **{
+                    **vars(group),
+                    "probability": None if group.margin is None else 1.0 - broken,  # no promise, none to keep
+                    "expected_regret": regret,
+                }
+            )
             for group, (broken, regret) in zip(good.described(*good.valued(arms)), judged, strict=True)
         )
         return Selection(
