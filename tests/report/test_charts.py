@@ -182,6 +182,20 @@ def test_a_crowd_shows_bands_only_of_policies_that_are_singled_out():
         assert opacity["value"] < 0.02
     assert "singled out" in many.caption
     assert "singled out" not in few.caption
+    apart = charts.satisfied(results(MANY, rounds=2))
+    assert "bands: ± one sample standard deviation; nothing" in apart.caption  # one policy a panel: all are seen
+
+
+def test_a_regret_that_the_log_scale_cannot_show_is_told(frame):
+    shown = charts.bound(frame, bounds(frame))
+    lower = frame.with_columns(
+        super_arm_regret=pl.when(pl.col("policy") == "tcgp-ucb").then(3.0 - pl.col("t")).otherwise("super_arm_regret")
+    )
+    hidden = charts.bound(lower, bounds(lower))  # 2, 3, 3, 2, then 0 and less
+    assert [panel.title for panel in shown.panels] == ["Super-arm regret", "Group regret"]
+    assert [panel.title for panel in hidden.panels] == ["Super-arm regret, where it is positive", "Group regret"]
+    assert "are not drawn: here the super-arm regret of tcgp-ucb in 26 of 30 rounds." in hidden.caption
+    assert "tcgp-ucb super-arm regret, regret" not in hidden.alternative.replace("stcgp", "")
 
 
 def test_names_of_policies_may_hold_anything():

@@ -95,6 +95,8 @@ def test_it_fits_the_screen_and_follows_the_readers_scheme(tab, width, dark):
     tab.until(f"document.documentElement.dataset.drawn === '{'dark' if dark else 'light'}'")
     tab.until("document.documentElement.scrollWidth <= innerWidth")
     tab.until("[...document.querySelectorAll('.panel')].every(p => p.scrollWidth <= p.clientWidth + 1)")
+    if width == 1280:
+        tab.until("[...document.querySelectorAll('.scroll')].every(s => s.scrollWidth <= s.clientWidth)")
     assert charts(tab) == 27
     text = tab.value("getComputedStyle(document.querySelector('#regret-0 .role-title text')).fill")
     assert text == ("rgb(230, 230, 227)" if dark else "rgb(31, 35, 40)")

@@ -93,6 +93,12 @@ def test_ticks_hold_zero_and_every_value(values):
         assert high == pytest.approx(10 * low)
 
 
+def test_a_name_in_a_cluster_stands_a_line_further_off():
+    spots = [(495.0, 96.0), (497.0, 95.0), (501.0, 90.0), (523.0, 26.0), (532.0, 50.0), (534.0, 100.0), (565.0, 88.0)]
+    names = ["tcgp-ucb", "stcgp-ucb", "tcgp-ucb-learned", "oclok-ucb", "cc-mab", "tcgp-ucb-batch", "acc-ucb"]
+    assert None not in placed(spots, names, 660, 380, [0, 1, 2, 3, 4, 5, 6])
+
+
 spots = st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), min_size=1, max_size=15)
 
 

@@ -105,6 +105,21 @@ def test_the_bundle_stands_there_once(page):
     assert page.count(pages._bundle()) == 1
 
 
+def test_every_section_is_in_the_navigation(page):
+    headings = dict(re.findall(r'<h2 id="(\w+)">(.*?)</h2>', page))
+    links = re.findall(r'<li><a href="#(\w+)">(.*?)</a></li>', page)
+    assert dict(links) == headings
+    assert ("targets", "Targets of the cautious policy") in links
+
+
+def test_minus_signs_are_true_ones(frame):
+    claim = claims()[0]
+    claim.measured, claim.remark = "signed -5.1 ± 2 (-3) against a-1", "by -2.0, 1-2"
+    page = pages.page(frame, manifest(frame), [claim], ())
+    assert "signed −5.1 ± 2 (−3) against a-1<" in page
+    assert "by −2.0, 1-2<" in page
+
+
 def test_tables_and_charts_can_be_read_aloud(page):
     outline = Outline(page)
     assert all(cell.get("scope") in ("col", "row") for cell in outline.of("th"))

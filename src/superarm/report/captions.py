@@ -16,8 +16,8 @@ def runs_of(frame: pl.DataFrame) -> int:
     return frame["run"].n_unique()
 
 
-def band(frame: pl.DataFrame) -> str:
-    """The sentence on what lines and bands are."""
+def band(frame: pl.DataFrame, *, apart: bool = False) -> str:
+    """The sentence on what lines and bands are; ``apart``: every policy has a panel of its own."""
     runs = runs_of(frame)
     rounds = int(frame["t"].max())  # type: ignore[arg-type]  # a frame that was checked has rounds
     drawn = len(curves.drawn_rounds(rounds))
@@ -26,7 +26,7 @@ def band(frame: pl.DataFrame) -> str:
     if runs == 1:
         return f"Lines: the one run; nothing is smoothed.{thin}"
     bands = "bands: ± one sample standard deviation"
-    if frame["policy"].n_unique() > CROWD:
+    if not apart and frame["policy"].n_unique() > CROWD:
         bands += ", which so many policies show only while they are singled out in the page's legend"
     return f"Lines: mean over {runs} runs; {bands}; nothing is smoothed.{thin}"
 

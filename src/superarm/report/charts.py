@@ -113,8 +113,8 @@ def satisfied(frame: pl.DataFrame) -> Figure:
         title="Satisfied groups",
         caption="Of the groups that the super arm of round t touches, the share whose promise was kept, by the "
         "expected outcomes; not cumulative. Rounds that touch no group have no share and are left out. "
-        f"{captions.band(frame)} The axis ends at 0 and 100 %: where a band would reach beyond, it is clipped, not "
-        "shrunk.",
+        f"{captions.band(frame, apart=not together)} The axis ends at 0 and 100 %: where a band would reach beyond, it "
+        "is clipped, not shrunk.",
         alternative=captions.alternative("Share of touched groups satisfied", {"share": curve}),
         panels=drawn,
         looks=looks,
@@ -192,13 +192,17 @@ def bound(frame: pl.DataFrame, bounds: pl.DataFrame) -> Figure:
     looks = theme.styles(frame["policy"])
     drawn = []
     said = []
+    hidden = []
     for quantity in ("super-arm regret", "group regret"):
         curve = curves.beside_bound(frame, bounds, quantity)
         if curve.is_empty():
             continue
-        drawn.append(panels.bounded(curve, looks, title=quantity.capitalize(), y="cumulative"))
-        ends = curve.filter(pl.col("t") == pl.col("t").max().over("policy", "kind"))
+        gone = curves.without_regret(curve)
+        title = quantity.capitalize() + ("" if gone.is_empty() else ", where it is positive")
+        drawn.append(panels.bounded(curve, looks, title=title, y="cumulative"))
+        ends = curve.filter(pl.col("t") == pl.col("t").max())
         said += [f"{policy} {quantity}, {kind} {number(v)}" for policy, _, kind, v in ends.iter_rows()]
+        hidden += [f"the {quantity} of {policy} in {n} of {rounds} rounds" for policy, n, rounds in gone.iter_rows()]
     return Figure(
         name="bound",
         title="Regret beside its bound",
@@ -206,8 +210,11 @@ def bound(frame: pl.DataFrame, bounds: pl.DataFrame) -> Figure:
         "proof of Theorem 1 with the information gain of the first run; the theorem's own, with the largest gain of "
         "any run, is larger. It is shown for its size: the truths of this study are fixed curves, not draws from the "
         "prior that the theorem assumes. The scale is logarithmic, so rounds whose mean cumulative regret is not "
-        "positive are not drawn. Only TCGP-UCB with the exact posterior has such a bound.",
-        alternative="Regret and bound at the last round: " + "; ".join(said) + ".",
+        f"positive are not drawn{': here ' if hidden else ''}{', '.join(hidden)}. "
+        "Only TCGP-UCB with the exact posterior has such a bound.",
+        alternative="Regret and bound at the last round: "
+        + "; ".join(said)
+        + (f". Not positive, and not drawn: {', '.join(hidden)}." if hidden else "."),
         panels=tuple(drawn),
         looks=looks,
     )

@@ -153,3 +153,14 @@ def beside_bound(frame: pl.DataFrame, bounds: pl.DataFrame, quantity: str) -> pl
         ]
     )
     return both.filter((pl.col("value") > 0) & pl.col("value").is_finite()).sort("policy", "kind", "t")
+
+
+def without_regret(curve: pl.DataFrame) -> pl.DataFrame:
+    """Of the curves beside their bounds, the policies that lack a regret in some rounds: policy, how many, of all."""
+    regret, bound = (curve.filter(pl.col("kind") == kind) for kind in ("regret", "bound"))
+    return (
+        bound.join(regret.select("policy", "t", there=pl.lit(True)), on=["policy", "t"], how="left")
+        .group_by("policy", maintain_order=True)
+        .agg(gone=pl.col("there").is_null().sum(), rounds=pl.len())
+        .filter(pl.col("gone") > 0)
+    )

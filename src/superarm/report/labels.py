@@ -30,6 +30,11 @@ SIDES = {
     "left": Side(align="right", baseline="middle", dx=-9, dy=0),
     "above": Side(align="center", baseline="bottom", dx=0, dy=-8),
     "below": Side(align="center", baseline="top", dx=0, dy=9),
+    # A line further off, where the near places are taken.
+    "far above right": Side(align="left", baseline="bottom", dx=6, dy=-17),
+    "far below right": Side(align="left", baseline="top", dx=6, dy=18),
+    "far above left": Side(align="right", baseline="bottom", dx=-6, dy=-17),
+    "far below left": Side(align="right", baseline="top", dx=-6, dy=18),
 }
 
 _Box = tuple[float, float, float, float]  # left, top, right, bottom

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -122,6 +123,12 @@ def legend(looks: Mapping[str, Style]) -> str:
     )
 
 
+def links(sections: str) -> str:
+    """A list item for each of the sections, with a link to its heading."""
+    headings = re.findall(r'<h2 id="(\w+)">([^<]*)</h2>', sections)
+    return "\n".join(f'<li><a href="#{place}">{name}</a></li>' for place, name in headings)
+
+
 def figure(drawn: Figure, beneath: str = "") -> str:
     """A figure's place: its panels are drawn when the page is opened; ``beneath`` is a table of its numbers."""
     places = "".join(
@@ -156,12 +163,18 @@ def claims_table(claims: Sequence[Claim], *, name: str = "Claims of the paper", 
     for claim in claims:
         icon, kind = VERDICTS.get(claim.verdict, ("?", "unmeasured"))
         body.append(
-            f'<tr><th scope="row">{text(claim.claim)}</th><td>{text(claim.paper)}</td><td>{text(claim.measured)}</td>'
+            f'<tr><th scope="row">{text(claim.claim)}</th><td>{text(claim.paper)}</td>'
+            f"<td>{_signed(claim.measured)}</td>"
             f'<td class="verdict {kind}"><span class="icon" aria-hidden="true">{icon}</span>{text(claim.verdict)}</td>'
-            f"<td>{text(claim.remark)}</td></tr>"
+            f"<td>{_signed(claim.remark)}</td></tr>"
         )
     table = f'<table class="claims"><thead><tr>{head}</tr></thead>'
     return f"<p>{text(tally.capitalize())}.</p>" + scrolling(name, table, body)
+
+
+def _signed(sentence: str) -> str:
+    """The sentence, escaped, with true minus signs before its numbers, as everywhere on the page."""
+    return re.sub(r"(?<![^\s(])-(?=\d)", "−", text(sentence))
 
 
 def settings(manifest: Mapping[str, Any]) -> str:

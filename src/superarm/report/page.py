@@ -111,30 +111,7 @@ def page(frame: pl.DataFrame, manifest: Mapping[str, Any], claims: Sequence[Clai
     explanation = _EXPLANATIONS.get(str(manifest.get("experiment")), "")
     charts = {f"{f.name}-{n}": _embedded(panel) for f in drawn for n, panel in enumerate(f.panels)}
     themes = {name: theme.config(looks, dark=name == "dark", page=True) for name in ("light", "dark")}
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
-style-src 'unsafe-inline'; img-src data:">
-<title>{markup.text(title)} | superarm</title>
-<style>
-{_packaged("page.css")}</style>
-</head>
-<body>
-<header>
-<h1>{markup.text(title)}</h1>
-<p class="lead">{markup.text(explanation)}</p>
-{markup.facts(manifest)}
-{markup.notices(frame, manifest, found)}
-<nav aria-label="Sections"><ul>
-<li><a href="#summary">Summary</a></li><li><a href="#figures">Figures</a></li>
-<li><a href="#calibration">Calibration</a></li>
-<li><a href="#claims">Claims of the paper</a></li><li><a href="#settings">Settings</a></li>
-</ul></nav>
-</header>
-<main>
+    main = f"""<main>
 <section aria-labelledby="summary">
 <h2 id="summary">Summary</h2>
 {tables.summary(summary(frame), looks)}
@@ -163,7 +140,29 @@ in the folder <code>figures</code> beside this page.</p></noscript>
 <h2 id="settings">Settings</h2>
 {markup.settings(manifest)}
 </section>
-</main>
+</main>"""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
+style-src 'unsafe-inline'; img-src data:">
+<title>{markup.text(title)} | superarm</title>
+<style>
+{_packaged("page.css")}</style>
+</head>
+<body>
+<header>
+<h1>{markup.text(title)}</h1>
+<p class="lead">{markup.text(explanation)}</p>
+{markup.facts(manifest)}
+{markup.notices(frame, manifest, found)}
+<nav aria-label="Sections"><ul>
+{markup.links(main)}
+</ul></nav>
+</header>
+{main}
 <footer>Written by <code>superarm report</code> from <code>results.parquet</code> and <code>manifest.json</code>. \
 Equal results give an equal page.</footer>
 <script type="application/json" id="charts">{_json(charts)}</script>

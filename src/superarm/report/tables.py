@@ -25,7 +25,7 @@ FINDINGS = {
 
 
 def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
-    """The summary, one row a policy."""
+    """The summary, one row a policy: what came of it, and how it was chosen."""
     heads = [
         "Reward ÷ benchmark’s, mean of runs",
         "Reward ÷ benchmark’s, pooled",
@@ -35,13 +35,11 @@ def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
         "Satisfied groups, pooled",
         f"Satisfied after round {SETTLED}, pooled",
         "Satisfied groups, mean of runs",
-        "Select, median ms",
-        "Update, median ms",
-        "Smallest α, at the index",
     ]
+    costs = ["Select, median ms", "Update, median ms", "Smallest α, at the index"]
     kinds = not table["kind"].is_null().all()
     words = ["Solver status, at the index", *(["Ground of the choice"] if kinds else [])]
-    body = []
+    body, chosen = [], []
     for row in table.iter_rows(named=True):
         regrets = (
             spread(row[f"{name}_mean"], row[f"{name}_std"])
@@ -52,21 +50,30 @@ def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
             number(row["reward_ratio_pooled"]),
             *regrets,
             *(percent(row[name]) for name in ("satisfied_pooled", "satisfied_late", "satisfied_mean")),
-            *(number(row[name]) for name in ("select_ms", "update_ms", "alpha_min")),
         ]
+        body.append(_row(row["policy"], looks, cells))
+        taken = [number(row[name]) for name in ("select_ms", "update_ms", "alpha_min")]
         texts = [row["status"], *([row["kind"] or "–"] if kinds else [])]
-        body.append(_row(row["policy"], looks, cells) + "".join(f'<td class="words">{text(t)}</td>' for t in texts))
+        chosen.append(_row(row["policy"], looks, taken) + "".join(f'<td class="words">{text(t)}</td>' for t in texts))
     caption = (
         "<p>Regrets are summed over all rounds of a run. Means ± one sample standard deviation over the runs; pooled: "
         "summed over all runs first, so that a run in which there was little to earn or to promise counts for "
         "little. A policy that breaks promises can earn more than the benchmark, which keeps them: read reward and "
-        "super-arm regret together with the group regret. The solver speaks of the index that the policy gave it, not "
+        "super-arm regret together with the group regret.</p>"
+    )
+    how = (
+        "<p>How super arms were chosen, and in what time. The solver speaks of the index that the policy gave it, not "
         "of the truth.</p>"
     )
-    return caption + scrolling(
-        "Summary by policy",
-        _head([*((name, True) for name in heads), *((name, False) for name in words)]),
-        _closed(body),
+    return (
+        caption
+        + scrolling("Summary by policy", _head([(name, True) for name in heads]), _closed(body))
+        + how
+        + scrolling(
+            "Choices and times by policy",
+            _head([*((name, True) for name in costs), *((name, False) for name in words)]),
+            _closed(chosen),
+        )
     )
 
 
