@@ -140,3 +140,20 @@ def test_thresholds_are_finite_and_fit_the_groups():
     for threshold, fragment in ((np.inf, "finite"), ([1, 2, 3], "2 values"), ({"a": 1}, "none for 'b'")):
         with pytest.raises(InvalidArgument, match=f"threshold: expected .*{fragment}"):
             (Sum() >= threshold).thresholds(groups)
+
+
+@pytest.mark.parametrize("reward", [Mean(), Sum(), Count(), Min(), DixitStiglitz(items=[0, 1])])
+@pytest.mark.parametrize("number", [0.4, 1, np.float64(0.4)])
+def test_equality_with_a_number_is_no_promise(reward, number):
+    for compare in (lambda: reward == number, lambda: number == reward):
+        with pytest.raises(TypeError, match="use <= or >="):
+            compare()
+    assert reward == reward
+    assert reward != "text"
+    assert hash(reward) == hash(reward)
+
+
+def test_equal_rewards_stay_equal():
+    assert Mean() == Mean()
+    assert hash(Mean()) == hash(Mean())
+    assert Mean() != Sum()

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from superarm.groups import Array, IntArray
-from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
+from superarm.rewards.group_reward import Comparable, Monotone, Sense, equal_by_value, tolerance
 from superarm.rewards.normal_forms import Filter
 
 
+@equal_by_value
 @dataclass(frozen=True)
 class Count(Comparable):
     """How many arms of the group are picked: ``Count() >= 2`` means none or at least two."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from superarm.errors import InvalidArgument
 from superarm.groups import Array, IntArray
-from superarm.rewards.group_reward import Comparable, Monotone
+from superarm.rewards.group_reward import Comparable, Monotone, equal_by_value
 
 
+@equal_by_value
 @dataclass(frozen=True)
 class Custom(Comparable):
     """Any function of the outcomes, as u or as v_G.

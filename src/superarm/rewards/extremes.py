@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from superarm.groups import Array, IntArray
-from superarm.rewards.group_reward import Comparable, Monotone, Sense, is_good
+from superarm.rewards.group_reward import Comparable, Monotone, Sense, equal_by_value, is_good
 from superarm.rewards.normal_forms import Filter, Witness
 
 
+@equal_by_value
 @dataclass(frozen=True)
 class Min(Comparable):
     """Smallest outcome of the picked arms: ``Min() >= g`` is a promise about every single arm."""
@@ -33,6 +34,7 @@ class Min(Comparable):
         return _every_or_some(outcomes, groups, thresholds, sense, every=sense is Sense.AT_LEAST)
 
 
+@equal_by_value
 @dataclass(frozen=True)
 class Max(Comparable):
     """Largest outcome of the picked arms: ``Max() >= g`` asks for one arm that reaches g."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
+from numbers import Real
+from typing import Any, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from superarm.rewards.normal_forms import NormalForm
 TOLERANCE = 1e-9
 
 Monotone = Literal["increasing", "decreasing", "none"]
+Kind = TypeVar("Kind")
 Thresholds = float | Mapping[Hashable, float] | Array
 
 
@@ -170,3 +172,27 @@ class Comparable:
 
     def __gt__(self, threshold: Thresholds) -> Constraint:
         raise TypeError("promises are not strict: write >= for >")
+
+    def __eq__(self, other: object) -> bool:
+        _refuse_number(other)
+        return NotImplemented
+
+    __hash__ = object.__hash__
+
+
+def equal_by_value(reward: type[Kind]) -> type[Kind]:
+    """Let a data class of rewards keep its own equality, but for numbers: a promise was meant then."""
+    same = reward.__eq__
+
+    def equal(self: Kind, other: object) -> bool:
+        _refuse_number(other)
+        return same(self, other)
+
+    reward.__eq__ = equal  # type: ignore[assignment,method-assign]  # of the same form
+    return reward
+
+
+def _refuse_number(other: object) -> None:
+    """``Mean() == 0.4`` would be False without a word."""
+    if isinstance(other, Real):
+        raise TypeError("a promise is no equality: use <= or >=")

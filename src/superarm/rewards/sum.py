@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from superarm.groups import Array, IntArray
-from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
+from superarm.rewards.group_reward import Comparable, Monotone, Sense, equal_by_value, tolerance
 from superarm.rewards.normal_forms import WeightedSum
 from superarm.storage import storable
 
 
 @storable
+@equal_by_value
 @dataclass(frozen=True)
 class Sum(Comparable):
     """Sum of the outcomes, as u or as v_G.

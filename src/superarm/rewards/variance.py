@@ -9,10 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from superarm.groups import Array, IntArray
-from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
+from superarm.rewards.group_reward import Comparable, Monotone, Sense, equal_by_value, tolerance
 from superarm.rewards.normal_forms import Dispersion
 
 
+@equal_by_value
 @dataclass(frozen=True)
 class Variance(Comparable):
     """Population variance of the outcomes of the picked arms; 0 for a single arm.
