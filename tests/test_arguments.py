@@ -51,7 +51,7 @@ def test_a_seed_is_a_number_a_generator_or_none(seed):
 
 
 def test_a_long_value_is_not_spelt_out():
-    with pytest.raises(InvalidArgument, match="x: expected numbers, got a list"):
+    with pytest.raises(InvalidArgument, match="x: expected numbers, got text: 'many words'"):
         arguments.as_floats("x", ["many words"] * 100, "numbers")
 
 

@@ -1,5 +1,7 @@
 import dataclasses
+import re
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -235,8 +237,34 @@ def test_wrong_columns_are_refused(frame):
         Round.from_frame(frame, contexts=["x"], group="site", t=1, feasible=AtMost(1))
     with pytest.raises(InvalidArgument, match="contexts: expected a list of column names, got"):
         Round.from_frame(frame, contexts=[], t=1, feasible=AtMost(1))
-    with pytest.raises(InvalidArgument, match="contexts: expected numbers"):
-        Round.from_frame(frame, contexts=["client"], t=1, feasible=AtMost(1))
+    dtype = re.escape(str(frame["client"].dtype))
+    with pytest.raises(
+        InvalidArgument, match=f"contexts: expected columns of numbers, got column 'client' of dtype {dtype}"
+    ):
+        Round.from_frame(frame, contexts=["x", "client"], t=1, feasible=AtMost(1))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("contexts", [["x", "when"], ["when"]])
+def test_a_column_of_times_is_named(make, contexts):
+    frame = make({"x": [0.1, 0.2], "when": [datetime(2024, 1, 1), datetime(2024, 1, 2)]})
+    with pytest.raises(InvalidArgument, match=r"got column 'when' of dtype [dD]ate"):
+        Round.from_frame(frame, contexts=contexts, t=1, feasible=AtMost(1))
+
+
+def test_text_in_many_contexts_is_called_text():
+    with pytest.raises(InvalidArgument, match=r"contexts: expected numbers of shape \(M, D\), got text: 'blue'"):
+        Round(t=1, contexts=np.array([[0.5, "blue"]] * 100, dtype=object), feasible=AtMost(1))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame(COLUMNS), pl.DataFrame(COLUMNS)], ids=["pandas", "polars"])
+def test_arm_ids_may_name_a_column(frame):
+    round = Round.from_frame(frame, contexts=["x"], arm_ids="client", t=1, feasible=AtMost(1))
+    assert round.arm_ids.tolist() == ["v", "u", "v"]
+    given = Round.from_frame(frame, contexts=["x"], arm_ids=[7, 8, 9], t=1, feasible=AtMost(1))
+    assert given.arm_ids.tolist() == [7, 8, 9]
+    with pytest.raises(InvalidArgument, match=r"frame: expected the columns \['x', 'ad'\], got none called \['ad'\]"):
+        Round.from_frame(frame, contexts=["x"], arm_ids="ad", t=1, feasible=AtMost(1))
 
 
 def test_a_missing_number_in_a_frame_is_refused():

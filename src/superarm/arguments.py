@@ -83,7 +83,17 @@ def as_floats(argument: str, value: npt.ArrayLike, expected: str) -> npt.NDArray
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         shown = repr(value)
-        raise InvalidArgument(argument, expected, shown if len(shown) < 200 else f"a {type(value).__name__}") from None
+        raise InvalidArgument(argument, expected, shown if len(shown) < 200 else _in_a_word(value)) from None
+
+
+def _in_a_word(value: Any) -> str:
+    """What a long value is: text where it holds some, else its type."""
+    try:
+        items = np.array(value, dtype=object).flat
+    except (TypeError, ValueError):  # ragged
+        items = np.empty(0).flat
+    text = next((item for item in items if isinstance(item, (str, bytes))), None)
+    return f"a {type(value).__name__}" if text is None else f"text: {text[:40]!r}"
 
 
 def _real(value: Any) -> float:

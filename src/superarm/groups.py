@@ -147,7 +147,7 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
     array = label_array(labels, argument)
     if array.dtype != object:
         if array.dtype.kind in "fc" and np.isnan(array).any():
-            raise InvalidArgument(argument, "labels that equal themselves", "NaN")
+            raise InvalidArgument(argument, "a label for every arm", "a missing label (NaN)")
         if array.dtype.kind in "iu" and len(array) and array.min() >= 0 and array.max() < 4 * len(array):
             # Small whole numbers, which most labels are, need no sorting.
             present = np.bincount(array) > 0
@@ -160,7 +160,7 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
     except TypeError as error:
         raise InvalidArgument(argument, "hashable labels", str(error)) from None
     if any(label != label for label in first):
-        raise InvalidArgument(argument, "labels that equal themselves", "NaN")
+        raise InvalidArgument(argument, "a label for every arm", "a missing label (NaN)")
     try:
         ordered = sorted(first) if all(_has_order(label) for label in first) else None  # type: ignore[type-var]  # they have
     except TypeError:  # of mixed types
@@ -193,7 +193,7 @@ def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
     if hasattr(labels, "to_numpy"):
         labels = labels.to_numpy()
         if labels.dtype == object and any(label is None for label in labels):  # what a column holds where nothing is
-            raise InvalidArgument(argument, "a label for every arm", "None")
+            raise InvalidArgument(argument, "a label for every arm", "a missing label (None)")
     if isinstance(labels, np.ndarray):
         array = _objects(map(_plain, labels)) if labels.dtype.kind in "mMO" and labels.ndim == 1 else labels.copy()
     else:

@@ -118,7 +118,7 @@ class Round:
         group
             name of the label column
         rest
-            the other arguments of :class:`Round`
+            the other arguments of :class:`Round`; ``arm_ids`` may be the name of a column too
         """
         if "groups" in rest:
             raise InvalidArgument("group", "the name of the label column", "groups=, which is an argument of Round")
@@ -126,11 +126,15 @@ class Round:
             raise InvalidArgument("contexts", "a list of column names", repr(contexts))
         if not hasattr(frame, "columns"):
             raise InvalidArgument("frame", "a polars or pandas frame", f"a {type(frame).__name__}")
-        wanted = [*contexts, *([] if group is None else [group])]
+        ids = rest.get("arm_ids")
+        named = isinstance(ids, str)
+        wanted = [*contexts, *([] if group is None else [group]), *([ids] if named else [])]
         missing = [name for name in wanted if name not in list(frame.columns)]
         if missing:
             raise InvalidArgument("frame", f"the columns {wanted}", f"none called {missing}")
-        columns = np.column_stack([np.asarray(frame[name].to_numpy()) for name in contexts])
+        columns = np.column_stack([_context_column(frame[name], name) for name in contexts])
+        if named:
+            rest["arm_ids"] = frame[ids]
         return cls(contexts=columns, groups=None if group is None else frame[group], **rest)
 
     def __len__(self) -> int:
@@ -195,6 +199,19 @@ class Outcomes:
         if np.isinf(values).any():
             raise InvalidArgument("outcomes", "finite numbers, or NaN where an outcome never came", "an infinite one")
         return cls(arms=arms, values=values)
+
+
+def _context_column(column: Any, name: str) -> Any:
+    """A column of numbers, or an error that says which one is none."""
+    values = np.asarray(column.to_numpy())
+    try:
+        if values.dtype.kind in "mM":
+            raise TypeError
+        values.astype(np.float64)
+    except (TypeError, ValueError):
+        what = f"column {name!r} of dtype {getattr(column, 'dtype', values.dtype)}"
+        raise InvalidArgument("contexts", "columns of numbers", what) from None
+    return values
 
 
 def _contexts(contexts: Any) -> Array:

@@ -99,7 +99,8 @@ class CautiousTCGPUCB:
         learn: bool | Learning = False,
     ) -> None:
         if isinstance(posterior, type) or not isinstance(posterior, CovaryingPosterior):
-            raise InvalidArgument("posterior", "one with covariance and noise_std", repr(posterior))
+            expected = "one with covariance and noise_std, such as GaussianProcess(kernel, noise_std=...)"
+            raise InvalidArgument("posterior", expected, repr(posterior))
         settled_noise(posterior.noise_std)  # or an error, here rather than in the first round
         self.learner = Learner.of(posterior, seed=seed, learn=learn)
         self.confidence = between("confidence", confidence, 0.5, SUREST)

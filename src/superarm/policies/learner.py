@@ -65,7 +65,8 @@ class Learner:
     ) -> Learner:
         """Check the settings and draw a number from the seed."""
         if isinstance(posterior, type) or not isinstance(posterior, Posterior):
-            raise InvalidArgument("posterior", "an object with predict and condition", repr(posterior))
+            expected = "an object with predict and condition, such as GaussianProcess(kernel, noise_std=...)"
+            raise InvalidArgument("posterior", expected, repr(posterior))
         return cls(
             posterior=posterior,
             delta=fraction("delta", delta),
