@@ -93,3 +93,11 @@ def test_what_is_no_number_of_the_kind_is_refused_by_name(call, argument):
 
 def test_truth_values_are_numbers_in_an_array():
     assert a_round(contexts=np.array([[True], [False]])).contexts.tolist() == [[1.0], [0.0]]
+
+
+def test_what_is_masked_is_missing():
+    masked = np.ma.array([[1.0, 1.0], [1e6, 1e6]], mask=[[False, False], [True, True]])
+    posterior = sa.ExactPosterior(sa.SquaredExponential(), 0.1).condition([[0.0], [1.0]], masked)
+    assert posterior.observations == 1
+    with pytest.raises(InvalidArgument, match="contexts"):
+        posterior.predict(masked[:, :1])

@@ -267,3 +267,10 @@ def test_a_set_of_arms_is_cut_into_its_parts(labels, subset):
     assert found == expected
     assert list(found) == sorted(found)
     assert (starts[0], starts[-1]) == (0, len(arms))
+
+
+def test_missing_labels_and_repeated_thresholds_of_pandas():
+    with pytest.raises(InvalidArgument, match="missing label"):
+        Groups.of(pd.Series(["a", None], dtype="string"))
+    with pytest.raises(InvalidArgument, match="repeats labels"):
+        Groups.of(list("aab")).spread(pd.Series([1.0, 2.0, 3.0], index=list("aab")), "thresholds")

@@ -77,6 +77,8 @@ def checked_seed(seed: Any) -> Seed:
 def as_floats(argument: str, value: npt.ArrayLike, expected: str) -> npt.NDArray[np.float64]:
     """``value`` as a float64 array, the same one where it is; booleans are numbers in an array, not by themselves."""
     try:
+        if np.ma.is_masked(value):  # what is masked is missing
+            value = value.astype(np.float64).filled(np.nan)  # type: ignore[union-attr]  # a masked array
         array = np.asarray(value)
         if array.dtype.kind == "c" or (array.dtype.kind == "b" and not array.ndim):
             raise TypeError

@@ -104,7 +104,7 @@ class Groups:
 
     def spread(self, values: object, argument: str) -> Array:
         """(G,) floats from a scalar, a mapping (or pandas Series) by label, or one value per group as in ``labels``."""
-        values = _by_label(values)
+        values = _by_label(values, argument)
         if isinstance(values, Mapping):
             unknown = [label for label in values if label not in self._positions]
             if unknown:
@@ -159,7 +159,7 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
         seen = np.array([first.setdefault(label, len(first)) for label in array], dtype=np.intp)
     except TypeError as error:
         raise InvalidArgument(argument, "hashable labels", str(error)) from None
-    if any(label != label for label in first):
+    if any(_is_missing(label) for label in first):
         raise InvalidArgument(argument, "a label for every arm", "a missing label (NaN)")
     try:
         ordered = sorted(first) if all(_has_order(label) for label in first) else None  # type: ignore[type-var]  # they have
@@ -247,9 +247,22 @@ def real_array(values: Any, argument: str, expected: str) -> Array:
     return np.array(as_floats(argument, values, expected), order="C")
 
 
-def _by_label(values: Any) -> Any:
+def _by_label(values: Any, argument: str = "thresholds") -> Any:
     """A pandas Series names its values by its index: it is a mapping, not a list in some order."""
-    return dict(values.items()) if hasattr(values, "items") and hasattr(values, "index") else values
+    if not (hasattr(values, "items") and hasattr(values, "index")):
+        return values
+    found = dict(values.items())
+    if len(found) < len(values):
+        raise InvalidArgument(argument, "one value for every label of the index", "an index that repeats labels")
+    return found
+
+
+def _is_missing(label: Hashable) -> bool:
+    """Whether a label is not even itself: NaN, NaT, or pandas' NA, which does not know."""
+    try:
+        return bool(label != label)
+    except TypeError:
+        return True
 
 
 def _few(labels: Iterable[Hashable], most: int = 5) -> str:

@@ -5,6 +5,8 @@ import pytest
 
 import superarm as sa
 from superarm.certificates import Judge
+from superarm.certificates import judge as judge_module
+from superarm.errors import InvalidArgument
 
 EPS = 0.01
 
@@ -111,3 +113,31 @@ def test_whole_groups_are_judged_alike_whichever_others_are(constraint):
         np.testing.assert_allclose(verdicts.broken, everyone.broken[some], rtol=1e-12)
         np.testing.assert_allclose(verdicts.regret, everyone.regret[some], rtol=1e-9)
     assert (judge.at_least() <= everyone.broken).all()
+
+
+@pytest.mark.parametrize("constraint", [sa.Variance() >= 0.02, sa.Mean() >= -0.2, sa.Min() >= -1.0])
+def test_many_groups_are_judged_in_batches_as_together(constraint, monkeypatch):
+    contexts = np.random.default_rng(3).uniform(size=(60, 1))
+    posterior = Counting(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), 0.1))
+    groups, feasible = np.repeat(np.arange(15), 4), sa.WholeGroups(3)
+    round = sa.Round(t=1, contexts=contexts, groups=groups, constraint=constraint, feasible=feasible)
+
+    def judged():
+        return Judge(round, posterior, posterior.predict(contexts), EPS).whole(np.arange(15))
+
+    together = judged()
+    assert posterior.asked == 1
+    monkeypatch.setattr(judge_module, "AT_ONCE", 10)
+    apart = judged()
+    assert posterior.asked == 1 + 5
+    np.testing.assert_allclose(apart.broken, together.broken, atol=1e-12)
+    np.testing.assert_allclose(apart.regret, together.regret, atol=1e-12)
+
+
+def test_a_reward_that_is_no_number_for_possible_outcomes_is_refused():
+    contexts = np.linspace(0, 1, 6)[:, None]
+    prior = sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), 0.1)
+    reward = sa.Custom(lambda y: float(np.sqrt(np.mean(y))) if np.mean(y) >= 0 else np.nan, "none")
+    round = sa.Round(t=1, contexts=contexts, groups=list("aabbcc"), constraint=reward >= 0.0, feasible=sa.AtMost(4))
+    with pytest.raises(InvalidArgument, match="whatever outcomes are possible"):
+        Judge(round, prior, prior.predict(contexts), 0.01)(np.arange(2))

@@ -633,3 +633,10 @@ def test_the_upper_bound_is_what_could_be_had_without_promises(constraint):
 def test_a_kernel_for_a_posterior_is_told_what_is_missing(policy):
     with pytest.raises(InvalidArgument, match=r"such as GaussianProcess\(kernel, noise_std=...\), got Matern52"):
         policy(sa.Matern52())
+
+
+def test_a_size_that_no_super_arm_has_is_not_called_optimal():
+    contexts = np.linspace(0, 1, 4)[:, None]
+    feasible = sa.Exactly(2, per_group=0)
+    round = sa.Round(t=1, contexts=contexts, groups=[0, 0, 1, 1], constraint=sa.Sum() <= -100.0, feasible=feasible)
+    assert sa.CautiousTCGPUCB(PRIOR).select(round).status is not sa.Status.OPTIMAL

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 from superarm.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.certificates.linear import Linear
 from superarm.certificates.root import first_step
+from superarm.errors import InvalidArgument
 from superarm.groups import Array, IntArray
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import is_batched, tolerance
@@ -104,6 +105,9 @@ def _values(promise: Promise, sets: Sets, n: int) -> Array:
             values[i] = reward.values(outcomes, arms)
         else:
             values[i] = [reward.value(row, arms) for row in outcomes]
+    if np.isnan(values).any():
+        expected = f"a number as the value of {reward}, whatever outcomes are possible"
+        raise InvalidArgument("reward", expected, "NaN in a draw from the posterior")
     values.setflags(write=False)
     return values
 

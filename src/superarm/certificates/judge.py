@@ -26,6 +26,8 @@ from superarm.rewards.sum import Sum
 from superarm.rewards.variance import Variance
 from superarm.round import Round
 
+AT_ONCE = 1500  # arms whose joint covariance is computed together
+
 
 def certificate_of(reward: GroupReward, eps: float) -> Certificate:
     """Who certifies sets under this group reward, precisely enough to tell p <= eps."""
@@ -116,12 +118,13 @@ class Judge:
         bound = self._bound_by[groups].tolist()
         for number, promise in enumerate(self.round.promises):
             fresh = [i for i, key in enumerate(keys) if bound[i] == number and key not in self._known]
-            if fresh:
-                largest = int(self.round.grouping.sizes[promise.groups].max()) if whole else 0
-                joint = self._joint([sets[i] for i in fresh], [keys[i] for i in fresh], largest)
-                found = certificate_of(promise.reward, self.eps).judge(promise, self._thresholds[groups[fresh]], joint)
+            largest = int(self.round.grouping.sizes[promise.groups].max()) if whole and len(promise.groups) else 0
+            largest = max([largest, *(len(sets[i]) for i in fresh)])
+            for some in _batches(fresh, [len(sets[i]) for i in fresh]):
+                joint = self._joint([sets[i] for i in some], [keys[i] for i in some], largest)
+                found = certificate_of(promise.reward, self.eps).judge(promise, self._thresholds[groups[some]], joint)
                 pairs = zip(found.broken.tolist(), found.regret.tolist(), strict=True)
-                self._known.update(zip((keys[i] for i in fresh), pairs, strict=True))
+                self._known.update(zip((keys[i] for i in some), pairs, strict=True))
         known = np.array([self._known.get(key, (0.0, 0.0)) for key in keys]).reshape(-1, 2)
         return Verdicts(broken=known[:, 0], regret=known[:, 1])
 
@@ -158,3 +161,16 @@ class Judge:
             )
             self._latest = keys, joint
         return self._latest[1]
+
+
+def _batches(items: list[int], sizes: list[int]) -> list[list[int]]:
+    """Items in a row whose sizes add up to AT_ONCE or little more: a covariance is as large as the square of that."""
+    batches: list[list[int]] = []
+    total = AT_ONCE
+    for item, size in zip(items, sizes, strict=True):
+        if total >= AT_ONCE:
+            batches.append([])
+            total = 0
+        batches[-1].append(item)
+        total += size
+    return batches

@@ -21,7 +21,7 @@ from superarm import storage
 from superarm.arguments import Seed, between, non_negative
 from superarm.certificates.judge import Judge
 from superarm.errors import InvalidArgument
-from superarm.feasible import WholeGroups, largest_sum
+from superarm.feasible import WholeGroups, is_feasible, largest_sum
 from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup
 from superarm.oracles.oracle import Kind, Selection, Status, SuperArmOracle, additive_scores
@@ -151,7 +151,7 @@ class CautiousTCGPUCB:
         elif kind in (Kind.CERTIFIED, Kind.TRIAL):
             if found is not None and (isinstance(search, WholeSearch) or not search.round.promises):
                 status, bound, solver = found.status, found.upper_bound, found.solver
-            elif bound <= chosen.value:
+            elif bound <= chosen.value and is_feasible(search.round.feasible, chosen.arms, search.round.grouping):
                 status = Status.OPTIMAL  # promises or not, nothing is worth more
             elif found is not None or len(chosen.arms):
                 # A search through one index per arm proves nothing about other certified sets; whole groups need none.

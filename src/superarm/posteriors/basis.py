@@ -40,17 +40,6 @@ class Basis:
     def __len__(self) -> int:
         return len(self.points)
 
-    def extended(self, kernel: Kernel, points: Array) -> Basis:
-        """With those of points ``(s, P)`` that do not depend on the rest, behind its own: old features stay."""
-        # New rows [ phi^T | C ] of L, with C C^T = k(U', U') - phi^T phi.
-        phi = self.features(kernel, points)
-        prior = kernel(points, points)
-        corner, order = semidefinite_root(prior - phi.T @ phi, DEPENDENT * float(np.diagonal(prior).max(initial=0.0)))
-        r, added = len(self), order[: corner.shape[1]]
-        lower = np.zeros((r + len(added), r + len(added)))
-        lower[:r, :r], lower[r:, :r], lower[r:, r:] = self.lower, phi[:, added].T, corner[: len(added)]
-        return Basis(points=np.concatenate([self.points, points[added]]), lower=lower)
-
     def features(self, kernel: Kernel, x: Array) -> Array:
         """phi(x) of the rows of x ``(m, P)``, ``(r, m)``."""
         if len(self) == 0:

@@ -29,7 +29,8 @@ IMPROVABLE = 1e-12
 SAMPLE = 500
 # Share by which a box around the data is enlarged on every side.
 MARGIN = 0.05
-# Distinct points up to which the data are kept, some 200 bytes each; afterwards memory stays as it is.
+# Distinct points (of correlated outputs two for each context) up to which the data are kept, some 200 bytes each;
+# afterwards memory stays as it is.
 REMEMBERED = 100_000
 # Points of a basis that grows without the data: its square is held and worked through every round.
 LARGEST = 3000
@@ -86,7 +87,8 @@ class LowRankEngine:
         It holds where the basis is complete, as it is at the data and around them. Elsewhere :meth:`predict` holds each
         point to EXACTNESS by its own bound, as far as a larger basis brings that down and the data are kept.
         """
-        return largest_error(self.sparse.unrepresented, self.sparse.unexplained_values(), COMPLETE, self.grown)
+        tolerance = COMPLETE if self.needs_data else max(COMPLETE, self.sparse.poorest)
+        return largest_error(self.sparse.unrepresented, self.sparse.unexplained_values(), tolerance, self.grown)
 
     def condition(self, batch: Observations, everything: Callable[[], Observations]) -> LowRankEngine:
         """Absorb the batch; choose more points where that brings the error down and it needs to come down."""

@@ -29,6 +29,8 @@ from superarm.threads import suited_to
 CHUNK = 2000
 # Rounding of a residual variance, relative to the prior variance.
 ROUNDING = 1e-15
+# A negative one of this share is more than the rounding of good features.
+WRONG = 1e-10
 
 _GREEDY = GreedyVariance()
 
@@ -53,6 +55,7 @@ class SparseEngine:
     root: Array  # (r + q, r + q) upper triangular
     constant: Array  # (q,) the terms of the bound that the root does not hold
     unrepresented: float  # E = sum_i delta_i / s2_i, delta the residual k(x, x) - |phi|^2 at the data
+    poorest: float = 0.0  # largest share of the prior variance that such a residual was
 
     @staticmethod
     def empty(kernel: Kernel, rule: InducingRule, kept: Array, columns: int) -> SparseEngine:
@@ -100,11 +103,14 @@ class SparseEngine:
         """The same basis with more data, every count positive."""
         root, size = np.asfortranarray(self.root), len(self.root)
         noise = data.noise / data.counts
-        unrepresented = self.unrepresented
+        unrepresented, poorest = self.unrepresented, self.poorest
         for start in range(0, len(noise), CHUNK):
             part = slice(start, start + CHUNK)
             phi = self.basis.features(self.kernel, data.points[part])
-            unrepresented += float((_residual(self.kernel.diagonal(data.points[part]), phi) / noise[part]).sum())
+            prior = self.kernel.diagonal(data.points[part])
+            residual = _residual(prior, phi)
+            unrepresented += float((residual / noise[part]).sum())
+            poorest = max(poorest, float((residual / np.where(prior > 0, prior, 1.0)).max(initial=0.0)))
             rows = np.concatenate([phi.T, data.means[part]], axis=1) / np.sqrt(noise[part])[:, None]
             with suited_to(2 * size**2 * len(rows)):
                 root = lapack.dtpqrt(0, min(32, size), root, rows, overwrite_a=1, overwrite_b=1)[0]
@@ -113,17 +119,38 @@ class SparseEngine:
             root=np.ascontiguousarray(root),
             constant=self.constant + data.within() - 0.5 * np.log(2 * np.pi * noise).sum(),
             unrepresented=unrepresented,
+            poorest=poorest,
         )
 
     def extended(self, points: Array) -> SparseEngine:
-        """With more inducing points ``(s, P)``, of whose own features the data so far are taken to have none."""
-        basis, r = self.basis.extended(self.kernel, points), len(self.basis)
-        added = len(basis) - r
-        root = np.zeros((len(self.root) + added, len(self.root) + added))
-        old = np.delete(np.arange(len(root)), np.s_[r : r + added])
-        root[np.ix_(old, old)] = self.root
-        root[range(r, r + added), range(r, r + added)] = 1.0
-        return replace(self, kept=np.concatenate([self.kept, points]), basis=basis, root=root)
+        """With more inducing points ``(s, P)``, of whose own features the data so far are taken to have none.
+
+        The pivots are chosen anew, or rounding would be all that is left of features outside the old points' reach. Old
+        ones are T of the new, T = phi(U') L'^-T, up to a remainder of covariance I - T T^T that is lost; what they do
+        not determine keeps its prior, I - T^T T.
+        """
+        basis, r = Basis.of(self.kernel, np.concatenate([self.basis.points, points])), len(self.basis)
+        old = self.basis.features(self.kernel, basis.points)
+        turn = solve_triangular(basis.lower, old.T, lower=True, check_finite=False).T
+        shares, axes = np.linalg.eigh(np.eye(len(basis)) - turn.T @ turn)
+        free = (axes * np.sqrt(np.clip(shares, 0.0, None))).T
+        told, columns = self.root[:r, :r], len(self.constant)
+        stack = np.block(
+            [
+                [told @ turn, self.root[:r, r:]],
+                [free, np.zeros((len(basis), columns))],
+                [np.zeros((columns, len(basis))), self.root[r:, r:]],
+            ]
+        )
+        root: Array = np.linalg.qr(stack, mode="r")  # type: ignore[assignment]  # in this mode R alone
+        lost = abs(((np.eye(r) - turn @ turn.T) * (told.T @ told - np.eye(r))).sum())
+        return replace(
+            self,
+            kept=np.concatenate([self.kept, points]),
+            basis=basis,
+            root=root,
+            unrepresented=(np.sqrt(self.unrepresented) + np.sqrt(float(lost))) ** 2,
+        )
 
     def _whitened(self, points: Array) -> tuple[Array, Array, Array]:
         """Features phi ``(r, m)``, w = R^-T phi ``(r, m)``, c ``(r, q)``."""
@@ -199,8 +226,9 @@ class SparseEngine:
 
 def _residual(prior: Array, phi: Array) -> Array:
     """Variance that the basis does not represent, delta = k(x, x) - |phi(x)|^2; rounding hides smaller ones."""
-    residual: Array = np.clip(prior - np.einsum("ij,ij->j", phi, phi), ROUNDING * prior, prior)
-    return residual
+    residual: Array = prior - np.einsum("ij,ij->j", phi, phi)
+    wrong = residual < -WRONG * prior  # features that rounding has made too large are worth as little as too small ones
+    return np.clip(np.where(wrong, -residual, residual), ROUNDING * prior, prior)
 
 
 @storable
