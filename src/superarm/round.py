@@ -201,17 +201,16 @@ class Outcomes:
         return cls(arms=arms, values=values)
 
 
-def _context_column(column: Any, name: str) -> Any:
+def _context_column(column: Any, name: str) -> Array:
     """A column of numbers, or an error that says which one is none."""
     values = np.asarray(column.to_numpy())
     try:
         if values.dtype.kind in "mM":
             raise TypeError
-        values.astype(np.float64)
+        return values.astype(np.float64)
     except (TypeError, ValueError):
         what = f"column {name!r} of dtype {getattr(column, 'dtype', values.dtype)}"
         raise InvalidArgument("contexts", "columns of numbers", what) from None
-    return values
 
 
 def _contexts(contexts: Any) -> Array:

@@ -42,7 +42,11 @@ class History:
     observations: int = 0
     distinct: int = 0
     declared: int | None = None  # D, where the runs do not tell
-    forgetful: bool = False  # whether outcomes are only counted, each context as a new one
+
+    @property
+    def forgetful(self) -> bool:
+        """Whether outcomes are only counted, each context as a new one."""
+        return self.observations > 0 and not self.runs
 
     @property
     def dimension(self) -> int | None:
@@ -71,7 +75,7 @@ class History:
 
     def forgotten(self) -> History:
         """The history without its outcomes, which takes no more of them either."""
-        return replace(self, runs=(), declared=self.dimension, forgetful=True)
+        return replace(self, runs=(), declared=self.dimension)
 
 
 def fingerprint(rows: Array, seed: int = 0) -> npt.NDArray[np.uint64]:

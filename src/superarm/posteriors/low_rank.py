@@ -102,26 +102,24 @@ class LowRankEngine:
 
     def _streamed(self, batch: Observations) -> LowRankEngine:
         """Absorb the batch without the data before it; what the basis does not represent joins it first."""
-        kernel, sparse = self.sparse.kernel, self.sparse
-        chosen = greedy(kernel, sparse.basis, batch.points, IMPROVABLE, max(0, LARGEST - self.rank))
+        sparse = self.sparse
+        chosen = greedy(sparse.kernel, sparse.basis, batch.points, IMPROVABLE, max(0, LARGEST - self.rank))
         if chosen:
             sparse = sparse.extended(batch.points[chosen])
+        return replace(self, sparse=sparse, grown=self.grown or bool(chosen))._told(batch)
+
+    def _told(self, batch: Observations) -> LowRankEngine:
+        """With what the batch says on the basis as it is; the data are left alone."""
         return replace(
             self,
-            sparse=sparse.absorb(batch),
+            sparse=self.sparse.absorb(batch),
             distinct=self.distinct + int((~batch.known).sum()),
-            weight=self.weight + _weight(kernel, batch),
-            grown=self.grown or bool(chosen),
+            weight=self.weight + _weight(self.sparse.kernel, batch),
         )
 
     def _with(self, batch: Observations, everything: Callable[[], Observations]) -> LowRankEngine:
-        distinct = self.distinct + int((~batch.known).sum())
-        engine = replace(
-            self,
-            sparse=self.sparse.absorb(batch),
-            distinct=distinct,
-            weight=self.weight + _weight(self.sparse.kernel, batch),
-        )
+        engine = self._told(batch)
+        distinct = engine.distinct
         completeness = engine.sparse.unrepresented / engine.weight
         if engine.error_bound > EXACTNESS / 2 and completeness > 4 * self.completeness:
             data = everything().present()
