@@ -161,6 +161,19 @@ def test_beyond_the_reach_of_a_factor_it_stays_and_says_so(monkeypatch):
     assert error <= posterior.error_bound
 
 
+@pytest.mark.parametrize("shift", [0.2, 0.5])
+def test_the_bound_holds_at_data_that_the_basis_represents_less_well(shift):
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(size=(500, 1)), 100.0 * rng.standard_normal((500, 2))
+    x[400:] += shift
+    posterior = grown(GaussianProcess(SquaredExponential(), 100.0), x, y, (400, 100))
+    exact = ExactPosterior(SquaredExponential(), 100.0).condition(x, y)
+    ours, theirs = posterior.predict(x), exact.predict(x)
+    assert posterior.form.startswith("low rank")
+    error = max(np.abs(ours.mean - theirs.mean).max(), np.abs(ours.std - theirs.std).max())
+    assert error <= posterior.error_bound
+
+
 def test_a_first_batch_beyond_the_reach_of_a_factor(monkeypatch):
     monkeypatch.setattr(adaptive, "MOST", 300)
     monkeypatch.setattr(ExactEngine, "condition", lambda *a: pytest.fail("a factor was built"))

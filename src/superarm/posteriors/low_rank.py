@@ -87,7 +87,7 @@ class LowRankEngine:
         It holds where the basis is complete, as it is at the data and around them. Elsewhere :meth:`predict` holds each
         point to EXACTNESS by its own bound, as far as a larger basis brings that down and the data are kept.
         """
-        tolerance = COMPLETE if self.needs_data else max(COMPLETE, self.sparse.poorest)
+        tolerance = max(COMPLETE, self.sparse.poorest)
         return largest_error(self.sparse.unrepresented, self.sparse.unexplained_values(), tolerance, self.grown)
 
     def condition(self, batch: Observations, everything: Callable[[], Observations]) -> LowRankEngine:
