@@ -6,7 +6,8 @@ storable values. Loading sets the fields as they were, so the loaded value equal
 for bit. Nothing in a file is executed, and only registered classes are ever built.
 
 A file names superarm's own classes alone, so that they may move between its modules, and all others
-with their module, so that every library and script may name its classes as it likes.
+with their module, so that every library and script may name its classes as it likes. A class that is
+renamed or changes its fields says so in :func:`storable`, and files of earlier versions are read.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ import secrets
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -34,19 +35,50 @@ FORMAT = "superarm"
 VERSION = 1
 TEMPORARY = ".superarm-"  # how files begin that are not yet in place
 
-_CLASSES: dict[str, type] = {}
-
+Fields = dict[str, Any]
 T = TypeVar("T", bound=type)
 
+_CLASSES: dict[str, type] = {}
+_FORMER: dict[str, type] = {}  # by a name that only files of earlier versions use
+_UPGRADES: dict[type, Callable[[Fields], Fields]] = {}
 
-def storable(cls: T) -> T:
-    """Register a dataclass or enumeration so that its instances can be saved and loaded."""
-    name = _name(cls)
-    taken = _CLASSES.get(name)
-    if taken is not None and taken.__module__ != cls.__module__:
-        raise NotStorable(f"{cls.__qualname__}: {taken.__module__} has a storable class of this name already")
-    _CLASSES[name] = cls  # a class that is defined again, as in a notebook, replaces the old one
-    return cls
+
+@overload
+def storable(cls: T, /) -> T: ...
+@overload
+def storable(
+    *, upgrade: Callable[[Fields], Fields] | None = None, formerly: tuple[str, ...] = ()
+) -> Callable[[T], T]: ...
+def storable(
+    cls: T | None = None,
+    /,
+    *,
+    upgrade: Callable[[Fields], Fields] | None = None,
+    formerly: tuple[str, ...] = (),
+) -> T | Callable[[T], T]:
+    """Register a dataclass or enumeration so that its instances can be saved and loaded.
+
+    Parameters
+    ----------
+    upgrade
+        turns the fields that an earlier version of the class wrote into today's; called whenever their names differ
+    formerly
+        earlier names of the class
+    """
+
+    def register(cls: T) -> T:
+        name = _name(cls)
+        taken = _CLASSES.get(name)
+        if taken is not None and taken.__module__ != cls.__module__:
+            raise NotStorable(f"{cls.__qualname__}: {taken.__module__} has a storable class of this name already")
+        _CLASSES[name] = cls  # a class that is defined again, as in a notebook, replaces the old one
+        prefix = name.removesuffix(cls.__qualname__)
+        _FORMER.update((f"{prefix}{former}", cls) for former in formerly)
+        if upgrade is not None:
+            _UPGRADES[cls] = upgrade
+        return cls
+
+    return register if cls is None else register(cls)
 
 
 def _name(cls: type) -> str:
@@ -188,14 +220,17 @@ def _decode(node: Any, archive: zipfile.ZipFile) -> Any:
         return _member(_class(node["enum"]), node["member"])
     cls = _class(node["class"])
     expected = {field.name for field in dataclasses.fields(cls)}
-    if set(node["fields"]) != expected:
+    fields = {name: _decode(item, archive) for name, item in node["fields"].items()}
+    if set(fields) != expected and cls in _UPGRADES:
+        fields = _UPGRADES[cls](fields)
+    if set(fields) != expected:
         raise _Unfit(
             f"written by another version: {cls.__name__} has the fields {sorted(expected)} here, "
             f"{sorted(node['fields'])} in the file"
         )
     value: Any = object.__new__(cls)
-    for name, item in node["fields"].items():
-        object.__setattr__(value, name, _decode(item, archive))
+    for name, item in fields.items():
+        object.__setattr__(value, name, item)
     return value
 
 
@@ -207,9 +242,10 @@ def _member(cls: Any, name: str) -> enum.Enum:
 
 
 def _class(name: str) -> type:
-    if name not in _CLASSES:
+    cls = _CLASSES.get(name) or _FORMER.get(name)
+    if cls is None:
         raise _Unfit(_unknown(name))
-    return _CLASSES[name]
+    return cls
 
 
 def _unknown(name: str) -> str:

@@ -416,3 +416,50 @@ def test_what_the_system_refuses_to_read_is_its_own_error(path, tmp_path, monkey
     monkeypatch.setattr(io, "open", fail)  # a superuser may read anything
     with pytest.raises(PermissionError, match=path.name):
         read(path)
+
+
+# Files of earlier versions ----------------------------------------------------------------------------------------
+
+
+@storable(upgrade=lambda fields: {"metres": fields["centimetres"] / 100}, formerly=("Length",))
+@dataclass(frozen=True)
+class Distance:
+    metres: float
+
+
+def test_a_class_reads_the_fields_and_the_name_that_an_earlier_version_wrote(path):
+    archive(path, document({"class": f"{__name__}:Length", "fields": {"centimetres": 250.0}}))
+    assert read(path) == Distance(2.5)
+    assert round_trip(Distance(1.0), path) == Distance(1.0)
+    assert f"{__name__}:Distance" in zipfile.ZipFile(path).read("document.json").decode()
+
+
+def test_an_upgrade_gets_values_and_is_not_asked_about_fields_of_today(path):
+    seen = []
+
+    def upgrade(fields):
+        seen.append(fields)
+        return {"both": (fields["first"], fields["second"])}
+
+    @storable(upgrade=upgrade)
+    @dataclass(frozen=True)
+    class Both:
+        both: tuple[Any, ...]
+
+    name = f"{__name__}:{Both.__qualname__}"
+    archive(path, document({"class": name, "fields": {"first": {"tuple": [1, 2]}, "second": {"float": "inf"}}}))
+    assert read(path) == Both(((1, 2), math.inf))
+    assert seen == [{"first": (1, 2), "second": math.inf}]
+    assert round_trip(Both((3,)), path) == Both((3,))
+    assert len(seen) == 1
+
+
+def test_what_an_upgrade_cannot_turn_into_the_fields_of_today_is_refused(path):
+    @storable(upgrade=lambda fields: fields)
+    @dataclass(frozen=True)
+    class Fixed:
+        size: int
+
+    archive(path, document({"class": f"{__name__}:{Fixed.__qualname__}", "fields": {"length": 1}}))
+    with pytest.raises(UnreadableFile, match="another version: Fixed has the fields"):
+        read(path)
