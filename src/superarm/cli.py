@@ -20,7 +20,7 @@ from rich.text import Text
 
 import superarm
 from superarm.datasets.download import RELEASES
-from superarm.datasets.report import report_fetch
+from superarm.datasets.movielens import report_fetch
 from superarm.errors import SuperarmError
 from superarm.experiments import runner
 from superarm.experiments.demo import demo as small_study

@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from rich.console import Console
 
-from superarm.datasets import download, report
+from superarm.datasets import download, movielens
 from superarm.datasets.download import fetch
 from superarm.datasets.movielens import read
 from superarm.errors import DownloadFailed, InvalidArgument
@@ -320,9 +320,9 @@ def test_wrong_arguments_are_named(own_cache):
 
 
 def test_the_command_says_where_the_data_are_and_what_the_filter_leaves(server, source, monkeypatch):
-    monkeypatch.setattr(report, "fetch", lambda release, **rest: fetch(release, base_url=server.url, **rest))
+    monkeypatch.setattr(movielens, "fetch", lambda release, **rest: fetch(release, base_url=server.url, **rest))
     console = Console(file=io.StringIO(), width=100)
-    report.report_fetch("ml-latest-small", console)
+    movielens.report_fetch("ml-latest-small", console)
     ratings = plain(source)[0]
     said = console.file.getvalue()
     assert f"{len(ratings):,} ratings of" in said

@@ -156,7 +156,7 @@ class TestCache:
         assert as_dictionary(read(made, cache=tmp_path / "file")) == plain(made)[0]
 
     def test_its_place(self, monkeypatch, tmp_path):
-        from superarm.datasets.cache import cache_folder
+        from superarm.datasets.download import cache_folder
 
         assert cache_folder(tmp_path / "a") == tmp_path / "a"
         assert cache_folder() == tmp_path / "cache"

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 import superarm as sa
-from superarm.environments.draw import gp_draw
+from superarm.environments.gp_sample import gp_draw
 from superarm.feasible import is_feasible
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups

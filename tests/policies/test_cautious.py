@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import superarm as sa
 from superarm.certificates import Judge, Judged
-from superarm.environments.draw import gp_draw
+from superarm.environments.gp_sample import gp_draw
 from superarm.errors import InvalidArgument
 from superarm.feasible import is_feasible
 from superarm.policies.cautious.explore import Uncertainty, explore

@@ -4,8 +4,8 @@ For a log of one's own, :func:`coverage` or :func:`replay` and then :func:`verdi
 :func:`promises` and then :func:`promises_verdict`.
 """
 
+from superarm.calibration.broken_promises import kept, promises, promises_verdict
 from superarm.calibration.coverage import LEVELS, coverage, covered, replay, verdicts
-from superarm.calibration.promises import kept, promises, promises_verdict
 from superarm.calibration.verdict import Finding, Verdict
 
 __all__ = [

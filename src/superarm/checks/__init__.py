@@ -3,3 +3,15 @@
 Each raises :class:`~superarm.errors.NonConforming` with what went wrong and the likeliest reason, and returns None
 otherwise. superarm's own tests run them over every member of each family; run them on yours.
 """
+
+from __future__ import annotations
+
+from superarm.errors import NonConforming
+
+CLOSE = 1e-8
+
+
+def require(truth: bool, message: str) -> None:
+    """Raise :class:`NonConforming` with the message unless ``truth``."""
+    if not truth:
+        raise NonConforming(message)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.checks.require import require
+from superarm.checks import require
 from superarm.environments.environment import Environment
 from superarm.feasible import WholeGroups
 from superarm.groups import Array

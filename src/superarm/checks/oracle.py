@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.checks.require import CLOSE, require
+from superarm.checks import CLOSE, require
 from superarm.errors import UnsolvableRound
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups, is_feasible
 from superarm.groups import Array

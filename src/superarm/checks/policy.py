@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.checks.require import require
+from superarm.checks import require
 from superarm.errors import NonConforming
 from superarm.feasible import AtMost, is_feasible
 from superarm.oracles.oracle import Selection, Status

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from superarm.checks.require import CLOSE, require
+from superarm.checks import CLOSE, require
 from superarm.errors import InvalidArgument, NonConforming
 from superarm.groups import Array
 from superarm.posteriors.learning import LEARNING, Learns

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from superarm.checks.require import CLOSE, require
+from superarm.checks import CLOSE, require
 from superarm.feasible import AtMost
 from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.decomposition import Decomposition

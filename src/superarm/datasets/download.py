@@ -1,38 +1,46 @@
-"""Fetching an official MovieLens release once: resumed, verified, unpacked, and whole or not there at all."""
+"""Fetching an official MovieLens release once: resumed, verified, unpacked, and whole or not there at all.
+
+Also where releases and what was filtered from them are kept between runs.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import http.client
+import io
+import json
 import os
 import re
 import secrets
 import shutil
 import stat
+import sys
 import urllib.error
 import urllib.parse
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import polars as pl
 from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from superarm.datasets import files
-from superarm.datasets.cache import PathLike, cache_folder
-from superarm.datasets.progress import byte_bar
 from superarm.errors import DownloadFailed, InvalidArgument, UnexpectedData
-from superarm.storage import alone
+from superarm.storage import alone, replace_file
 
+PathLike = str | os.PathLike[str]
 OFFICIAL = "https://files.grouplens.org/datasets/movielens/"
 RELEASES = ("ml-latest-small", "ml-32m", "ml-25m", "ml-20m", "ml-10m", "ml-1m", "ml-100k")
 
 _SILENCE = 60.0  # seconds without a byte after which a connection is given up
 _FRUITLESS = 3  # connections in a row that may end without a new byte
 _CHUNK = 1 << 18
+_LARGE = 1 << 25  # bytes; less is done before a bar could be read
 
 
 def fetch(
@@ -205,3 +213,57 @@ def _extract(content: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) ->
         shutil.copyfileobj(source, file, _CHUNK)
         file.flush()
         os.fsync(file.fileno())
+
+
+def cache_folder(cache: PathLike | None = None) -> Path:
+    """``cache`` if given, else the environment variable SUPERARM_CACHE, else the place that the platform has for it."""
+    chosen = cache or os.environ.get("SUPERARM_CACHE")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "superarm" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "superarm"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "superarm"
+
+
+def load_frame(path: Path, key: dict[str, Any]) -> pl.DataFrame | None:
+    """The frame kept at ``path``, or None unless it is there, unharmed, and was made for this ``key``."""
+    try:
+        kept = json.loads(_key_file(path).read_text())
+        content = path.read_bytes()
+    except (OSError, ValueError):
+        return None
+    # The digest comes first: a decoder is not made for damaged input.
+    if kept != {**key, "sha256": hashlib.sha256(content).hexdigest()}:
+        return None
+    return pl.read_parquet(io.BytesIO(content))
+
+
+def keep_frame(path: Path, key: dict[str, Any], frame: pl.DataFrame) -> None:
+    """Keep the frame for :func:`load_frame`; a cache that cannot be written is no reason to fail."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    content = buffer.getvalue()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, content)
+        replace_file(_key_file(path), json.dumps({**key, "sha256": hashlib.sha256(content).hexdigest()}).encode())
+    except OSError:
+        return
+
+
+def _key_file(path: Path) -> Path:
+    return path.with_suffix(".json")
+
+
+@contextmanager
+def byte_bar(console: Console | None, what: str, total: int | None, done: int = 0) -> Iterator[Callable[[int], None]]:
+    """Give a function to be told of further bytes; it draws nothing without a console or for a small file."""
+    if console is None or (total is not None and total < _LARGE):
+        yield lambda _: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
+        task = progress.add_task(what, total=total, completed=done)
+        yield lambda count: progress.advance(task, count)

@@ -15,9 +15,8 @@ from rich.console import Console
 
 from superarm.arguments import whole_number
 from superarm.datasets import files
-from superarm.datasets.cache import PathLike, cache_folder, keep_frame, load_frame
+from superarm.datasets.download import PathLike, byte_bar, cache_folder, fetch, keep_frame, load_frame
 from superarm.datasets.files import GENRES, LEAST_STARS, MOST_STARS, Layout
-from superarm.datasets.progress import byte_bar
 from superarm.errors import InvalidArgument, UnexpectedData
 from superarm.groups import Array
 
@@ -141,6 +140,24 @@ def read(
     if fresh:
         keep_frame(path, key, data.ratings)
     return data
+
+
+def report_fetch(release: str, console: Console, cache: PathLike | None = None) -> None:
+    """Fetch a release, filter it as the paper does, and print where it is and what is in it."""
+    folder = fetch(release, cache=cache, progress=console)
+    console.print(f"{release} is in {folder}", soft_wrap=True)
+    wanted = f"ratings after {AFTER:%Y-%m-%d} by users with at least {LEAST_RATINGS} of them"
+    try:
+        data = read(folder, cache=cache, progress=console)
+    except UnexpectedData as none:
+        console.print(f"It has no {wanted}, which the study needs ({none.came}).", soft_wrap=True)
+    else:
+        console.print(f"{data!r}: {wanted}", soft_wrap=True)
+    console.print(
+        "Its README says how GroupLens allows these data to be used. Please cite F. M. Harper and J. A. Konstan, The "
+        "MovieLens Datasets: History and Context, ACM TiiS 5(4), 2015.",
+        soft_wrap=True,
+    )
 
 
 def _key(folder: Path, layout: Layout, since: float | None, least_ratings: int) -> dict[str, Any]:

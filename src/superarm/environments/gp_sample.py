@@ -10,14 +10,16 @@ from functools import cached_property
 import numpy as np
 
 from superarm.arguments import between, non_negative, whole_number
-from superarm.environments.draw import gp_draw
 from superarm.environments.environment import with_gaussian_noise
 from superarm.feasible import WholeGroups
 from superarm.groups import Array, IntArray
+from superarm.posteriors.basis import Basis, greedy
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.kernels import SquaredExponential
 from superarm.rewards.variance import Variance
 from superarm.round import Round
+
+NEGLIGIBLE = 1e-12  # share of the prior variance that a draw leaves out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,3 +89,14 @@ class GPSample:
     def outcomes(self, round: Round, rng: np.random.Generator) -> Array:
         """(M, 2) the same with Gaussian noise."""
         return with_gaussian_noise(self.expected_outcomes(round), self.noise_std, rng)
+
+
+def gp_draw(kernel: Kernel, contexts: Array, rng: np.random.Generator) -> Array:
+    """Two independent draws of a GP with mean 0 at ``contexts``, (n, D), as the columns of an array (n, 2).
+
+    K = Phi^T Phi up to a negligible remainder, so Phi^T z with standard normal z is a draw of the GP, at a fraction of
+    the cost of factoring K.
+    """
+    chosen = greedy(kernel, Basis.of(kernel, contexts[:0]), contexts, NEGLIGIBLE, None)
+    phi = Basis.of(kernel, contexts[chosen]).features(kernel, contexts)
+    return phi.T @ rng.normal(size=(len(phi), 2))

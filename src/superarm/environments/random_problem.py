@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from superarm.arguments import whole_number
-from superarm.environments.draw import gp_draw
 from superarm.environments.environment import with_gaussian_noise
+from superarm.environments.gp_sample import gp_draw
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Array, IntArray
 from superarm.posteriors.kernels import Matern52, SquaredExponential

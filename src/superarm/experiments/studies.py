@@ -6,8 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from superarm.datasets.cache import cache_folder
-from superarm.datasets.download import RELEASES
+from superarm.datasets.download import RELEASES, cache_folder
 from superarm.datasets.movielens import MovieLens, read
 from superarm.datasets.synthetic import synthetic
 from superarm.errors import InvalidArgument, MissingData

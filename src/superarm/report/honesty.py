@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from superarm.calibration.broken_promises import judge_promises
 from superarm.calibration.coverage import LEVEL, judge
-from superarm.calibration.promises import judge_promises
 from superarm.calibration.verdict import Finding, Verdict
 from superarm.report.curves import checked
 from superarm.report.theme import ordered

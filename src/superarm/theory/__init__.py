@@ -8,7 +8,17 @@
 15.664 <= gamma_200 <= 15.688
 """
 
-from superarm.theory.bounds import (
+from superarm.theory.information import (
+    GreedyGain,
+    RoundGains,
+    gains_of_rounds,
+    greedy_information_gain,
+    information_gain,
+    information_gains,
+    lambda_star,
+)
+from superarm.theory.rates import KernelRate, kernel_rate
+from superarm.theory.regret_bounds import (
     group_constant,
     group_regret_bound,
     lipschitz_constant,
@@ -17,9 +27,6 @@ from superarm.theory.bounds import (
     total_constant,
     total_regret_bound,
 )
-from superarm.theory.greedy import GreedyGain, greedy_information_gain
-from superarm.theory.information import RoundGains, gains_of_rounds, information_gain, information_gains, lambda_star
-from superarm.theory.rates import KernelRate, kernel_rate
 from superarm.theory.run import Bounds, RunBounds, bound_of_run
 from superarm.theory.super_arms import FeasibleGain, feasible_information_gain
 

@@ -14,7 +14,8 @@ from superarm.groups import Array
 from superarm.indices import beta as beta_of
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.outputs import Coregionalised, Outputs, settled_noise, settled_outputs
-from superarm.theory.bounds import (
+from superarm.theory.information import RoundGains, RoundsOfContexts, gains_of_rounds, greedy_information_gain
+from superarm.theory.regret_bounds import (
     checked_lipschitz,
     group_factor,
     group_regret_bound,
@@ -22,8 +23,6 @@ from superarm.theory.bounds import (
     super_arm_regret_bound,
     total_regret_bound,
 )
-from superarm.theory.greedy import greedy_information_gain
-from superarm.theory.information import RoundGains, RoundsOfContexts, gains_of_rounds
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def bound_of_run(
         K; by default the largest super arm so far, which is all that the proof needs
     candidates
         all contexts that may ever come, ``(N, D)``: gamma is then gamma_n over them (Theorem 3), n the number of picks
-        so far, by :func:`~superarm.theory.greedy_information_gain`
+        so far, by :func:`~superarm.theory.information_information_gain`
     gamma
         ``(T,)`` or ``(T, 2)`` instead: upper bounds on overline-gamma_t, for example those of
         :func:`~superarm.theory.feasible_information_gain`

@@ -13,8 +13,7 @@ from superarm.posteriors.exact import ExactEngine, ExactPosterior
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.kernel import Kernel, checked_kernel
 from superarm.round import Round
-from superarm.theory.greedy import Variances
-from superarm.theory.information import noise_variance
+from superarm.theory.information import Variances, noise_variance
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
