@@ -65,6 +65,8 @@ class GoodSubgroups:
         (M,) the arms in the order in which oracles break ties; by default as listed
     promises
         other promises than the round's, to the same groups: stricter ones, for instance
+    closed
+        (G,) groups that may not be touched, whatever is promised: no subgroup of theirs is good; by default none
 
     >>> import numpy as np, superarm as sa
     >>> round = sa.Round(t=1, contexts=np.zeros((4, 1)), constraint=sa.Sum() >= 6, feasible=sa.AtMost(4))
@@ -79,11 +81,13 @@ class GoodSubgroups:
         satisfying: Array | None,
         order: IntArray | None = None,
         promises: tuple[Promise, ...] | None = None,
+        closed: Mask | None = None,
     ) -> None:
         self.round = round
         self.satisfying = None if satisfying is None else checked_index(satisfying, round, "satisfying")
         self.order = np.arange(len(round)) if order is None else _permutation(order, len(round))
         self.promises = () if satisfying is None else round.promises if promises is None else promises
+        self.closed = None if closed is None else _checked_closed(closed, round)
         # Per group: which promise binds it (-1: none), its threshold, and on which side of it the value must be.
         self._bound_by = np.full(len(round.labels), -1, dtype=np.intp)
         self._thresholds, self._signs = np.zeros(len(round.labels)), np.zeros(len(round.labels))
@@ -93,8 +97,8 @@ class GoodSubgroups:
             self._signs[promise.groups] = promise.sense.sign
 
     def without_promises(self) -> GoodSubgroups:
-        """The same round with every subgroup good: what the paper falls back to when nothing is good."""
-        return GoodSubgroups(self.round, None, self.order)
+        """The same round with every subgroup of an open group good: what the paper falls back to when nothing is."""
+        return GoodSubgroups(self.round, None, self.order, closed=self.closed)
 
     # The predicate ------------------------------------------------------------------------------------
 
@@ -132,7 +136,8 @@ class GoodSubgroups:
     def kept(self, groups: IntArray, values: Array) -> Mask:
         """Whether each of ``groups``, with v_G as in :meth:`valued`, keeps its promise."""
         good: Mask = is_good(values, self._thresholds[groups], self._signs[groups])
-        return good | np.isnan(values)
+        good = good | np.isnan(values)
+        return good if self.closed is None else good & ~self.closed[groups]
 
     def margins(self, groups: IntArray, values: Array) -> Array:
         """By how much each of ``groups`` keeps its promise; NaN without one."""
@@ -164,9 +169,13 @@ class GoodSubgroups:
 
     def is_good(self, group: int, arms: IntArray) -> bool:
         """Whether ``arms``, ascending, all of the group at position ``group``, are good; trusts its arguments."""
-        if self.is_free(group) or not len(arms):
+        if not len(arms):
             return True
-        return bool(is_good(self.value(group, arms), float(self._thresholds[group]), float(self._signs[group])))
+        if self.is_closed(group):
+            return False
+        return self.is_free(group) or bool(
+            is_good(self.value(group, arms), float(self._thresholds[group]), float(self._signs[group]))
+        )
 
     def value(self, group: int, arms: IntArray) -> float:
         """v_G at the satisfying index."""
@@ -190,17 +199,21 @@ class GoodSubgroups:
                 doubtful = mine[np.abs(margin) <= off]
             for group in doubtful.tolist():
                 good[group] = self.is_good(group, self.round.grouping.members(group))
-        return good
+        return good if self.closed is None else good & ~self.closed
 
     def is_free(self, group: int) -> bool:
         """Whether the group has no promise."""
         return bool(self._bound_by[group] < 0)
 
+    def is_closed(self, group: int) -> bool:
+        """Whether the group may not be touched."""
+        return self.closed is not None and bool(self.closed[group])
+
     def keeps(self, touched: TouchedGroup) -> bool:
-        """Whether a touched group keeps its promise; one without a promise does."""
-        if touched.value is None:
-            return True
+        """Whether a touched group is open and keeps its promise; one without a promise does."""
         group = self.round.grouping.position(touched.label)
+        if touched.value is None or self.is_closed(group):
+            return not self.is_closed(group)
         return bool(is_good(touched.value, float(self._thresholds[group]), float(self._signs[group])))
 
     # Structure ----------------------------------------------------------------------------------------
@@ -240,9 +253,11 @@ class GoodSubgroups:
                 attainable[bound.promise.groups] = bound.form.attainable(bound.groups)
             else:
                 attainable[bound.promise.groups] = [self._some_good(int(group)) for group in bound.promise.groups]
-        return attainable
+        return attainable if self.closed is None else attainable & ~self.closed
 
     def _some_good(self, group: int) -> bool:
+        if self.is_closed(group):
+            return False
         members = self.round.grouping.members(group)
         likely = [members, *members[:, None]]  # all together and each alone, before the whole list
         if any(len(arms) and self.is_good(group, arms) for arms in likely):
@@ -264,6 +279,8 @@ class GoodSubgroups:
         """Sizes of the good subgroups of a group, ascending, without regard to caps."""
         group = self.round.grouping.position(label)
         members = self.round.grouping.members(group)
+        if self.is_closed(group):
+            return ()
         if self.is_free(group):
             return tuple(range(1, len(members) + 1))
         for bound in self.bound:
@@ -278,6 +295,8 @@ class GoodSubgroups:
         return self._enumerate(self.round.grouping.position(label))
 
     def _enumerate(self, group: int) -> Iterator[tuple[int, ...]]:
+        if self.is_closed(group):
+            return iter(())
         members = self.round.grouping.members(group)
         if len(members) > ENUMERATE_AT_MOST:
             raise UnsolvableRound(
@@ -301,6 +320,15 @@ def checked_index(index: Any, round: Round, argument: str) -> Array:
     if not np.isfinite(array).all():
         raise InvalidArgument(argument, "finite numbers", array[~np.isfinite(array)][0])
     return array
+
+
+def _checked_closed(closed: Any, round: Round) -> Mask:
+    mask = np.array(closed)
+    if mask.dtype != np.bool_ or mask.shape != (len(round.labels),):
+        expected = f"True or False for every group, shape ({len(round.labels)},)"
+        raise InvalidArgument("closed", expected, f"dtype {mask.dtype}, shape {mask.shape}")
+    mask.setflags(write=False)
+    return mask
 
 
 def _permutation(order: Any, arms: int) -> IntArray:

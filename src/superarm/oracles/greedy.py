@@ -71,6 +71,8 @@ def _bound(index: Array, round: Round, good: GoodSubgroups) -> float:
         # Without time to refine, the decomposition returns its first bounds, combined.
         return solve(index, round, good, rel_gap=1e-9, label_limit=1, deadline=0.0).upper_bound
     scores = np.asarray(round.reward.scores(index, np.arange(len(round))), dtype=np.float64)
+    if good.closed is not None:
+        scores = np.where(good.closed[round.grouping.codes], 0.0, scores)
     return round.reward.transform(largest_sum(scores, round.feasible, round.grouping))
 
 
@@ -155,6 +157,8 @@ class _Repair:
         self.chosen = np.empty(0, dtype=np.intp)
         self.settled: set[int] = set()
         self.given_up: set[int] = set(np.flatnonzero(self.caps == 0).tolist())
+        if good.closed is not None:
+            self.given_up.update(np.flatnonzero(good.closed).tolist())
         for bound in good.bound:
             if bound.form is not None:
                 self.given_up.update(bound.promise.groups[~bound.form.attainable(bound.groups)].tolist())

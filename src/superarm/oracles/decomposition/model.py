@@ -51,7 +51,7 @@ def decomposes(round: Round, good: GoodSubgroups) -> bool:
     """Whether every group has a normal form that this model takes, or is small enough to be listed."""
     if isinstance(round.feasible, WholeGroups):
         return False
-    sizes = round.grouping.sizes
+    sizes = round.grouping.sizes if good.closed is None else np.where(good.closed, 0, round.grouping.sizes)
     return all(
         isinstance(bound.form, (Filter, Witness, WeightedSum, Blocks))
         or int(sizes[bound.promise.groups].max(initial=0)) <= ENUMERATE_AT_MOST

@@ -11,8 +11,6 @@ from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import reward_of
 from superarm.round import Round
 
-CLOSED = 1e100  # added to the threshold of a group that may not be touched
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Candidate:

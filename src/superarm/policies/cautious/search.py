@@ -19,7 +19,7 @@ from superarm.groups import Array, IntArray
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection, Status
-from superarm.policies.cautious.candidates import CLOSED, Candidate, Candidates
+from superarm.policies.cautious.candidates import Candidate, Candidates
 from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import reward_of
 
@@ -201,14 +201,10 @@ class Search(Candidates):
 
     def _good(self, satisfying: Array, shift: Array, closed: Mask) -> GoodSubgroups:
         promises = tuple(
-            replace(
-                promise,
-                thresholds=promise.thresholds
-                + promise.sense.sign * np.where(closed[promise.groups], CLOSED, shift[promise.groups]),
-            )
+            replace(promise, thresholds=promise.thresholds + promise.sense.sign * shift[promise.groups])
             for promise in self.round.promises
         )
-        return GoodSubgroups(self.round, satisfying, self.order, promises)
+        return GoodSubgroups(self.round, satisfying, self.order, promises, closed)
 
     def _solve(self, index: Array) -> Candidate | None:
         return self._found(self._answer(index, self._good(self._pessimistic(), self.shift, self.closed)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection
-from superarm.policies.cautious.candidates import CLOSED, Candidate, Candidates
+from superarm.policies.cautious.candidates import Candidate, Candidates
 from superarm.rewards.normal_forms import Mask
 
 
@@ -61,13 +61,6 @@ class WholeSearch(Candidates):
         return self.candidate(selection.arms, selection=selection)
 
     def _answer(self, allowed: Mask) -> Selection:
-        # Thresholds so far off that they decide by themselves who may be touched.
-        promises = tuple(
-            replace(
-                promise,
-                thresholds=promise.thresholds + promise.sense.sign * np.where(allowed[promise.groups], -CLOSED, CLOSED),
-            )
-            for promise in self.round.promises
-        )
-        good = GoodSubgroups(self.round, self.belief.mean[:, 1], self.order, promises)
+        # Certificates, not an index, have decided who may be touched.
+        good = GoodSubgroups(self.round, None, self.order, closed=~allowed)
         return self.oracle(self.index, self.round, good)
