@@ -3,8 +3,8 @@ import pytest
 
 import superarm as sa
 from superarm.environments.federated import Federated
-from superarm.policies.clairvoyant import Clairvoyant
-from superarm.policies.uniform import Uniform
+from superarm.policies.baselines.clairvoyant import Clairvoyant
+from superarm.policies.baselines.uniform import Uniform
 from superarm.simulation import simulate, stream
 
 SMALL = Federated(clients=6, requests=20, most_requests=3)

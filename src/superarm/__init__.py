@@ -24,17 +24,16 @@ from superarm.oracles.greedy import Greedy
 from superarm.oracles.milp import MILP
 from superarm.oracles.oracle import Kind, Selection, Status
 from superarm.oracles.whole_groups import BestWholeGroups
-from superarm.policies.acc_ucb import ACCUCB
-from superarm.policies.cautious_tcgp_ucb import CautiousTCGPUCB
-from superarm.policies.cc_mab import CCMAB
-from superarm.policies.cgp_ucb import CGPUCB
-from superarm.policies.clairvoyant import Clairvoyant
-from superarm.policies.cucb import CUCB
-from superarm.policies.oclok_ucb import OCLOKUCB
+from superarm.policies.baselines.acc_ucb import ACCUCB
+from superarm.policies.baselines.cc_mab import CCMAB
+from superarm.policies.baselines.clairvoyant import Clairvoyant
+from superarm.policies.baselines.cucb import CUCB
+from superarm.policies.baselines.gp_ucb import CGPUCB, OCLOKUCB
+from superarm.policies.baselines.uniform import Uniform
+from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.policy import load
 from superarm.policies.tcgp_ts import TCGPTS
 from superarm.policies.tcgp_ucb import TCGPUCB
-from superarm.policies.uniform import Uniform
 from superarm.posteriors.exact import ExactPosterior
 from superarm.posteriors.gaussian_process import GaussianProcess
 from superarm.posteriors.inducing import GreedyVariance, RandomSubset

@@ -14,16 +14,15 @@ from superarm.environments.gp_sample import GPSample
 from superarm.environments.movies import Movies
 from superarm.experiments.experiment import BENCHMARK, DataKind, Experiment, Setting
 from superarm.experiments.naming import Maker, named
-from superarm.policies.acc_ucb import ACCUCB
-from superarm.policies.cautious_tcgp_ucb import CautiousTCGPUCB
-from superarm.policies.cc_mab import CCMAB
-from superarm.policies.cgp_ucb import CGPUCB
-from superarm.policies.clairvoyant import Clairvoyant
-from superarm.policies.cucb import CUCB
-from superarm.policies.oclok_ucb import OCLOKUCB
+from superarm.policies.baselines.acc_ucb import ACCUCB
+from superarm.policies.baselines.cc_mab import CCMAB
+from superarm.policies.baselines.clairvoyant import Clairvoyant
+from superarm.policies.baselines.cucb import CUCB
+from superarm.policies.baselines.gp_ucb import CGPUCB, OCLOKUCB
+from superarm.policies.baselines.uniform import Uniform
+from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.tcgp_ts import TCGPTS
 from superarm.policies.tcgp_ucb import TCGPUCB
-from superarm.policies.uniform import Uniform
 from superarm.posteriors.gaussian_process import GaussianProcess
 from superarm.posteriors.inducing import RandomSubset
 from superarm.posteriors.kernel import Kernel

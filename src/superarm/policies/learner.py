@@ -11,6 +11,8 @@ from superarm.arguments import Seed, fraction, positive, whole_number
 from superarm.errors import InvalidArgument
 from superarm.groups import IntArray
 from superarm.indices import beta
+from superarm.oracles.automatic import Automatic
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.ties import seed_number, tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
 from superarm.posteriors.posterior import Belief, Posterior
@@ -116,3 +118,10 @@ def _learning(learn: bool | Learning, posterior: Posterior) -> Learning | None:
         expected = "a posterior with a method learned(learning, seed) where learn is asked for"
         raise InvalidArgument("posterior", expected, f"a {type(posterior).__name__}")
     return LEARNING if learn is True else learn
+
+
+def oracle_or_exact(oracle: SuperArmOracle | None) -> SuperArmOracle:
+    """The oracle asked for, by default :class:`~superarm.Automatic`."""
+    if oracle is not None and not callable(oracle):
+        raise InvalidArgument("oracle", "a callable (index, round, good) -> Selection", repr(oracle))
+    return Automatic() if oracle is None else oracle

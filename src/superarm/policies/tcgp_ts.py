@@ -16,8 +16,7 @@ from superarm.groups import Array
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection, SuperArmOracle
-from superarm.policies.learner import Learner
-from superarm.policies.settings import oracle_or_exact
+from superarm.policies.learner import Learner, oracle_or_exact
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior

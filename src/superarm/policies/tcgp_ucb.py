@@ -13,8 +13,7 @@ from superarm.indices import Indices, double_ucb
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection, Status, SuperArmOracle
 from superarm.policies.batch import belief_in_order, by_index, covarying
-from superarm.policies.learner import Learner
-from superarm.policies.settings import oracle_or_exact
+from superarm.policies.learner import Learner, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Round

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.certificates.certificate import Sets
-from superarm.certificates.judge import Judge, certificate_of
 from superarm.feasible import Exactly, WholeGroups
 from superarm.groups import Array, IntArray
-from superarm.policies.cautious.candidates import Candidate
+from superarm.policies.cautious.certificates.certificate import Sets
+from superarm.policies.cautious.certificates.judge import Judge, certificate_of
+from superarm.policies.cautious.search import Candidate
 from superarm.posteriors.history import distinct_rows
 from superarm.rewards.normal_forms import Mask
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.policies.cautious.candidates import Candidate
-from superarm.policies.cautious.search import Search
-from superarm.policies.cautious.whole import WholeSearch
+from superarm.policies.cautious.group_search import GroupSearch
+from superarm.policies.cautious.search import Candidate
+from superarm.policies.cautious.subset_search import SubsetSearch
 from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import reward_of
 
@@ -17,7 +17,7 @@ RISKS = (0.5, 0.5, 0.5, 0.9)  # largest probability of a broken promise that a t
 LEVELS = (0.05, 0.2, 0.5, 0.8, 0.95)  # at which a round on credit looks for groups, the least risky first; then 1 - eps
 
 
-def trial(best: Candidate, search: Search | WholeSearch, *, balance: float, teaches: Mask) -> Candidate | None:
+def trial(best: Candidate, search: SubsetSearch | GroupSearch, *, balance: float, teaches: Mask) -> Candidate | None:
     """A super arm with one uncertified group that the ledger can pay for; None where there is none worth it.
 
     ``teaches``, (M,), marks the arms whose outcome would still teach something: a trial must pick one. Groups are
@@ -62,7 +62,7 @@ def trial(best: Candidate, search: Search | WholeSearch, *, balance: float, teac
     return None
 
 
-def on_credit(search: Search | WholeSearch) -> Candidate | None:
+def on_credit(search: SubsetSearch | GroupSearch) -> Candidate | None:
     """The groups most likely to keep their promise, where nothing is certified and exploring would teach nothing."""
     each = (search.optimistic(level) for level in (*LEVELS, 1.0 - search.eps))
     hopeful = next((arms for arms in each if arms is not None and len(arms)), None)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from superarm.errors import InvalidArgument
-from superarm.policies.context_tree import ContextTree
+from superarm.policies.baselines.acc_ucb import ContextTree
 
 
 def grow(dimension, seed, steps=12, grid=None):

@@ -19,20 +19,19 @@ import numpy as np
 
 from superarm import storage
 from superarm.arguments import Seed, between, non_negative
-from superarm.certificates.judge import Judge
 from superarm.errors import InvalidArgument
 from superarm.feasible import WholeGroups, is_feasible, largest_sum
 from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup
 from superarm.oracles.oracle import Kind, Selection, Status, SuperArmOracle, additive_scores
-from superarm.policies.cautious.candidates import Candidate
+from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.explore import explore
+from superarm.policies.cautious.group_search import GroupSearch
 from superarm.policies.cautious.ledger import Ledger
-from superarm.policies.cautious.search import Search
+from superarm.policies.cautious.search import Candidate
+from superarm.policies.cautious.subset_search import SubsetSearch
 from superarm.policies.cautious.trial import on_credit, trial
-from superarm.policies.cautious.whole import WholeSearch
-from superarm.policies.learner import Learner
-from superarm.policies.settings import oracle_or_exact
+from superarm.policies.learner import Learner, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
@@ -120,15 +119,15 @@ class CautiousTCGPUCB:
         belief = self.learner.belief(round)
         index = belief.mean[:, 0] + self.reward_width * belief.std[:, 0]
         judge = self._judge(round, belief)
-        kind_of_search = WholeSearch if isinstance(round.feasible, WholeGroups) else Search
-        search = kind_of_search(
+        search_of = GroupSearch if isinstance(round.feasible, WholeGroups) else SubsetSearch
+        search = search_of(
             round=round, index=index, belief=belief, judge=judge, oracle=self.oracle,
             order=self.learner.tie_order(round), eps=1.0 - self.confidence,
         )  # fmt: skip
         kind, chosen = self._choose(search)
         return self._selection(kind, chosen, search, time.perf_counter() - start)
 
-    def _choose(self, search: Search | WholeSearch) -> tuple[Kind, Candidate]:
+    def _choose(self, search: SubsetSearch | GroupSearch) -> tuple[Kind, Candidate]:
         best = search.best()
         if best is None or best.underfilled:
             known = best or search.candidate(np.empty(0, dtype=np.intp))
@@ -143,13 +142,15 @@ class CautiousTCGPUCB:
         chosen = tried or best
         return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen
 
-    def _selection(self, kind: Kind, chosen: Candidate, search: Search | WholeSearch, seconds: float) -> Selection:
+    def _selection(
+        self, kind: Kind, chosen: Candidate, search: SubsetSearch | GroupSearch, seconds: float
+    ) -> Selection:
         found = chosen.selection
         status, bound, solver = Status.NO_GOOD_SUBGROUP, _most(search), "cautious search"
         if chosen.underfilled:
             status = Status.UNDERFILLED
         elif kind in (Kind.CERTIFIED, Kind.TRIAL):
-            if found is not None and (isinstance(search, WholeSearch) or not search.round.promises):
+            if found is not None and (isinstance(search, GroupSearch) or not search.round.promises):
                 status, bound, solver = found.status, found.upper_bound, found.solver
             elif bound <= chosen.value and is_feasible(search.round.feasible, chosen.arms, search.round.grouping):
                 status = Status.OPTIMAL  # promises or not, nothing is worth more
@@ -207,7 +208,7 @@ class CautiousTCGPUCB:
         storage.write(self, path)
 
 
-def _most(search: Search | WholeSearch) -> float:
+def _most(search: SubsetSearch | GroupSearch) -> float:
     """What no feasible super arm is worth more than, whatever is promised; infinite where u is not a sum inside."""
     round = search.round
     if not is_additive(round.reward):

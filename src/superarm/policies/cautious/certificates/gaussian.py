@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from superarm.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.groups import Array
+from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.rewards.group_reward import tolerance
 from superarm.rewards.mean import Mean
 from superarm.round import Promise
@@ -28,7 +28,7 @@ def gaussian(promise: Promise, thresholds: Array, mean: Array, std: Array) -> Ve
 
 
 @dataclass(frozen=True)
-class Linear:
+class Gaussian:
     """v = sum or mean of the outcomes: mean 1'mu and variance 1'S1, over n and n^2 for the mean."""
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:

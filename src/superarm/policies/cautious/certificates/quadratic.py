@@ -15,9 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from superarm.certificates.certificate import Sets, Surrogate, Verdicts
-from superarm.certificates.draws import shares
 from superarm.groups import Array, IntArray
+from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
+from superarm.policies.cautious.certificates.draws import shares
 from superarm.rewards.group_reward import Sense, tolerance
 from superarm.round import Promise
 

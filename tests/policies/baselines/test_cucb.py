@@ -5,7 +5,7 @@ import pytest
 
 import superarm as sa
 from superarm.errors import InvalidArgument
-from tests.policies.replay import FEASIBLE, greedy, play
+from tests.policies.baselines.replay import FEASIBLE, greedy, play
 
 
 def by_number(rng):

@@ -1,7 +1,8 @@
-"""CGP-UCB: contextual GP-UCB of Krause and Ong (2011), which plays one arm a round.
+"""GP-UCB without promises: O'CLOK-UCB plays super arms, CGP-UCB one arm a round.
 
-Index i_t(x) = mu_1(x) + sqrt(beta_t) sigma_1(x); the arm with the largest index is played, whatever else the round
-would allow.
+Index i_t(x) = mu_1(x) + sqrt(beta_t) sigma_1(x), then the best feasible super arm at the index: O'CLOK-UCB of Nika,
+Elahi, Ariu and Tekin (2021), which is TCGP-UCB at zeta = 0. CGP-UCB of Krause and Ong (2011) plays the arm with the
+largest index, whatever else the round would allow.
 """
 
 from __future__ import annotations
@@ -14,11 +15,63 @@ from superarm import storage
 from superarm.arguments import Seed
 from superarm.errors import UnsolvableRound
 from superarm.feasible import AtMost, Exactly
-from superarm.oracles.oracle import Selection
-from superarm.policies.oclok_ucb import OCLOKUCB
+from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Round
+
+
+@storage.storable
+@dataclass(eq=False, init=False)
+class OCLOKUCB:
+    """Picks the best super arm at the upper confidence bounds, whatever was promised to the groups.
+
+    Only the first outcome matters; the second may be NaN. Parameters are those of :class:`~superarm.TCGPUCB`.
+    """
+
+    without_groups: TCGPUCB
+
+    def __init__(
+        self,
+        posterior: Posterior,
+        *,
+        delta: float = 0.05,
+        max_arms: int | None = None,
+        beta_scale: float = 1.0,
+        batch_aware: bool = False,
+        oracle: SuperArmOracle | None = None,
+        seed: Seed = 0,
+        learn: bool | Learning = False,
+    ) -> None:
+        self.without_groups = TCGPUCB(
+            posterior,
+            zeta=0.0,
+            delta=delta,
+            max_arms=max_arms,
+            beta_scale=beta_scale,
+            batch_aware=batch_aware,
+            oracle=oracle,
+            seed=seed,
+            learn=learn,
+        )
+
+    @property
+    def posterior(self) -> Posterior:
+        """What is believed now."""
+        return self.without_groups.posterior
+
+    def select(self, round: Round) -> Selection:
+        """Pick a super arm; pure."""
+        return self.without_groups.select(round)
+
+    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
+        self.without_groups.update(round, arms, outcomes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
+        storage.write(self, path)
 
 
 @storage.storable

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from superarm.certificates.root import first_step
+from superarm.policies.cautious.certificates.draws import first_step
 
 STEPS = 2**20
 STEP = 8.0 / STEPS

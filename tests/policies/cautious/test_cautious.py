@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import superarm as sa
-from superarm.certificates import Judge, Judged
 from superarm.environments.gp_sample import gp_draw
 from superarm.errors import InvalidArgument
 from superarm.feasible import is_feasible
+from superarm.policies.cautious.certificates import Judge, Judged
 from superarm.policies.cautious.explore import Uncertainty, explore
+from superarm.policies.cautious.group_search import GroupSearch
 from superarm.policies.cautious.ledger import REMEMBERED, SHARE, Entry, Ledger
-from superarm.policies.cautious.search import REFUSED, Search
-from superarm.policies.cautious.whole import WholeSearch
-from tests.policies.stuck import ROUNDS, island, noisy, short
+from superarm.policies.cautious.subset_search import REFUSED, SubsetSearch
+from tests.policies.cautious.stuck import ROUNDS, island, noisy, short
 
 KERNEL = sa.SquaredExponential(lengthscale=0.3)
 NOISE = 0.1
@@ -105,7 +105,7 @@ def test_every_selection_is_what_it_says(constraint, feasible):
 
 def search_of(policy, round):
     belief = policy.posterior.predict(round.contexts)
-    return Search(
+    return SubsetSearch(
         round=round,
         index=belief.mean[:, 0] + 2.0 * belief.std[:, 0],
         belief=belief,
@@ -236,7 +236,7 @@ def test_whole_groups_that_cannot_vary_enough_are_not_judged():
         feasible=sa.WholeGroups(3),
     )
     belief = posterior.predict(contexts)
-    search = WholeSearch(
+    search = GroupSearch(
         round=round, index=belief.mean[:, 0], belief=belief, judge=Judge(round, posterior, belief, EPS),
         oracle=sa.Automatic(), order=np.arange(40), eps=EPS,
     )  # fmt: skip

@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from superarm.groups import Array, IntArray
+from superarm.rewards.group_reward import is_good
 from superarm.round import Promise
 
 
@@ -93,3 +94,28 @@ class Certificate(Protocol):
     def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
         """EV of the first ``chosen`` arms of one set together with each of its other arms in turn."""
         ...
+
+
+@dataclass(frozen=True)
+class Sure:
+    """Of Count: the outcomes play no part, so p is 0 or 1."""
+
+    def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
+        """As the predicate says."""
+        return _verdicts(promise, thresholds, sets.sizes.astype(np.float64))
+
+    def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
+        """Any."""
+        return Surrogate(factor=np.ones(len(sets)), shift=np.zeros(len(sets)))
+
+    def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
+        """The same for every arm."""
+        size = np.full(len(sets.arms) - chosen, chosen + 1.0)
+        return _verdicts(promise, np.full(len(size), threshold), size).regret
+
+
+def _verdicts(promise: Promise, thresholds: Array, values: Array) -> Verdicts:
+    kept = is_good(values, thresholds, promise.sense)
+    return Verdicts(
+        broken=np.where(kept, 0.0, 1.0), regret=np.where(kept, 0.0, promise.sense.sign * (thresholds - values))
+    )

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.certificates import Judge
-from superarm.certificates import judge as judge_module
 from superarm.errors import InvalidArgument
+from superarm.policies.cautious.certificates import Judge
+from superarm.policies.cautious.certificates import judge as judge_module
 
 EPS = 0.01
 

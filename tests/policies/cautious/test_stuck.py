@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import superarm as sa
-from tests.policies.stuck import ARRIVES, ROUNDS, Pessimist, island, noisy, short
+from tests.policies.cautious.stuck import ARRIVES, ROUNDS, Pessimist, island, noisy, short
 
 CASES = {"island good": island(good=True), "island bad": island(good=False), "noisy": noisy(), "short": short()}
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from superarm.certificates.certificate import Sets, Surrogate, Verdicts
-from superarm.certificates.draws import Draws
-from superarm.certificates.linear import gaussian
 from superarm.groups import Array
+from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
+from superarm.policies.cautious.certificates.draws import Draws
+from superarm.policies.cautious.certificates.gaussian import gaussian
 from superarm.rewards.extremes import Min
 from superarm.rewards.group_reward import Sense
 from superarm.round import Promise

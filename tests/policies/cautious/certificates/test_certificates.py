@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 import superarm as sa
-from superarm.certificates import Sets, certificate_of
+from superarm.policies.cautious.certificates import Sets, certificate_of
 from superarm.rewards.group_reward import is_good
 
 DRAWS = 50_000

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.certificates.certificate import Certificate, Sets, Surrogate, Verdicts
-from superarm.certificates.draws import Draws, draws_for
-from superarm.certificates.extremes import Extremes
-from superarm.certificates.linear import Linear
-from superarm.certificates.quadratic import IN_THE_TAIL, Quadratic
-from superarm.certificates.sure import Sure
 from superarm.groups import Array, IntArray
+from superarm.policies.cautious.certificates.certificate import Certificate, Sets, Sure, Surrogate, Verdicts
+from superarm.policies.cautious.certificates.draws import Draws, draws_for
+from superarm.policies.cautious.certificates.extremes import Extremes
+from superarm.policies.cautious.certificates.gaussian import Gaussian
+from superarm.policies.cautious.certificates.quadratic import IN_THE_TAIL, Quadratic
 from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior
 from superarm.rewards.count import Count
@@ -33,7 +32,7 @@ def certificate_of(reward: GroupReward, eps: float) -> Certificate:
     """Who certifies sets under this group reward, precisely enough to tell p <= eps."""
     match reward:
         case Sum() | Mean():
-            return Linear()
+            return Gaussian()
         case Min() | Max():
             return Extremes(draws_for(eps))
         case Variance():

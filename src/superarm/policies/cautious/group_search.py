@@ -9,12 +9,12 @@ import numpy as np
 from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Selection
-from superarm.policies.cautious.candidates import Candidate, Candidates
+from superarm.policies.cautious.search import Candidate, Candidates
 from superarm.rewards.normal_forms import Mask
 
 
 @dataclass(kw_only=True, eq=False)
-class WholeSearch(Candidates):
+class GroupSearch(Candidates):
     """Certified super arms of one round of whole groups."""
 
     def __post_init__(self) -> None:

@@ -1,0 +1,230 @@
+"""The best super arm all of whose groups are certified, by oracles that know one index per arm.
+
+The certificate enters through a :class:`~superarm.policies.cautious.certificates.Surrogate`: a factor for each group,
+which says how much narrower the group's own uncertainty is than that of its arms taken together, or a shift of its
+threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from superarm.errors import UnsolvableRound
+from superarm.feasible import AtMost, Exactly
+from superarm.groups import Array, IntArray
+from superarm.indices import optimism
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Selection, Status
+from superarm.policies.cautious.certificates.certificate import Surrogate
+from superarm.policies.cautious.search import Candidate, Candidates
+from superarm.rewards.normal_forms import Mask
+from superarm.rewards.reward import reward_of
+
+FIRST = (1.0, 0.7, 0.4)  # factors to begin with
+PASSES = 4  # most solves that improve the factors
+REFUSED = 8  # single arms that may fail to join a super arm before no more are tried
+WIDEN = 1.15  # by which a factor grows that proved too small
+
+
+@dataclass(kw_only=True, eq=False)
+class SubsetSearch(Candidates):
+    """Certified super arms of one round."""
+
+    def __post_init__(self) -> None:
+        self.z = float(ndtri(1.0 - self.eps))
+        self.sign = optimism(self.round)
+        groups = len(self.round.labels)
+        self.factor = np.ones(groups)
+        self.shift = np.zeros(groups)
+        self.closed = np.zeros(groups, dtype=np.bool_)
+        # A reward that is not monotone is judged at the mean, with a shift: no index of the arms bounds it.
+        self.movable = np.ones(groups, dtype=np.bool_)
+        for promise in self.round.promises:
+            if promise.reward.monotone == "none":
+                self.movable[promise.groups] = False
+
+    def best(self) -> Candidate | None:
+        """The best certified super arm; None where nothing at all is certified."""
+        candidate = first = self._first()
+        if first is None:
+            return None
+        best = None if len(first.judged.failing(self.eps)) else first
+        seen = np.zeros(len(self.factor), dtype=np.bool_)
+        for _ in range(PASSES):
+            if candidate is None or not self._refine(candidate, seen):
+                break
+            candidate = self._solve(self.index)
+            if candidate is not None and not len(candidate.judged.failing(self.eps)):
+                best = candidate if best is None or _better(candidate, best) else best
+                break
+        best = self._with_more(best or self._without_failing(candidate or first))
+        return best if len(best.arms) or best.underfilled or self._something_certified() else None
+
+    def _first(self) -> Candidate | None:
+        """At factor 1 sums and means are certified; where that finds nothing, smaller factors may, as arms differ."""
+        for factor in FIRST:
+            self.factor[:] = factor
+            first = self._solve(self.index)
+            if first is not None:
+                return first
+        return None
+
+    def _refine(self, candidate: Candidate, seen: Mask) -> bool:
+        """Exact surrogates for the touched groups, wider ones where those failed; whether anything changed."""
+        before = self.factor.copy(), self.shift.copy()
+        groups, surrogate = self.judge.surrogate(candidate.arms)
+        again = np.zeros_like(seen)
+        again[candidate.judged.failing(self.eps)] = True
+        again = (again & seen)[groups]
+        old = self.factor[groups], self.shift[groups]
+        wider = np.maximum(np.maximum(1.0, WIDEN * old[0]), surrogate.factor)
+        self.factor[groups] = np.where(again, wider, surrogate.factor)
+        self.shift[groups] = np.where(again, np.maximum(WIDEN * old[1], surrogate.shift), surrogate.shift)
+        if not seen.any():
+            self._guess_untouched(groups, surrogate)
+        seen[groups] = True
+        return not (np.array_equal(before[0], self.factor) and np.array_equal(before[1], self.shift))
+
+    def _guess_untouched(self, groups: IntArray, surrogate: Surrogate) -> None:
+        """Groups that were not touched get the median of those with the same promise that were."""
+        for promise in self.round.promises:
+            untouched = np.zeros_like(self.closed)
+            untouched[promise.groups] = True
+            mine = untouched[groups]
+            if mine.any():
+                untouched[groups] = False
+                self.factor[untouched] = min(1.0, float(np.median(surrogate.factor[mine])))
+                self.shift[untouched] = float(np.median(surrogate.shift[mine]))
+
+    def _without_failing(self, candidate: Candidate) -> Candidate:
+        """Close the groups that fail, and as the last resort leave out their arms: what remains is certified."""
+        self.factor = np.maximum(self.factor, 1.0)
+        current = candidate
+        for _ in range(PASSES):
+            failing = current.judged.failing(self.eps)
+            if not len(failing):
+                return current
+            self.closed[failing] = True
+            solved = self._solve(self.index)
+            if solved is None:
+                break
+            current = solved
+        kept = ~np.isin(self._codes[current.arms], current.judged.failing(self.eps))
+        short = isinstance(self.round.feasible, Exactly) and not kept.all()
+        return self.candidate(current.arms[kept], underfilled=current.underfilled or short)
+
+    def _with_more(self, best: Candidate) -> Candidate:
+        """Add single arms while the certificate holds: arms that err in opposite ways make a surer set."""
+        if not isinstance(self.round.feasible, AtMost):
+            return best
+        caps = self.round.feasible.caps(self.round.grouping)
+        most = self.round.feasible.totals(len(self.round))[1]
+        counts = np.bincount(self._codes[best.arms], minlength=len(caps))
+        free = (counts < caps)[self._codes]
+        free[best.arms] = False
+        able = self.order[free[self.order]]
+        waiting = able[np.argsort(-self.index[able], kind="stable")]
+        arms, value, refused = best.arms, best.value, 0
+        while len(waiting) and refused < REFUSED and len(arms) < most:
+            # Judged together, each as if it came next: one that is refused changes nothing for those after it.
+            asked = waiting[: REFUSED - refused]
+            certified = self.judge.each([self._group_with(arm, arms) for arm in asked]).broken <= self.eps
+            for place in np.flatnonzero(certified).tolist():
+                more = np.sort(np.append(arms, asked[place]))
+                worth = reward_of(self.round.reward, self.index[more], more)
+                if worth > value:
+                    break
+            else:
+                refused, waiting = refused + len(asked), waiting[len(asked) :]
+                continue
+            arms, value, refused, waiting = more, worth, refused + place, waiting[place + 1 :]
+            group = self._codes[asked[place]]
+            counts[group] += 1
+            if counts[group] == caps[group]:
+                waiting = waiting[self._codes[waiting] != group]
+        return best if arms is best.arms else self.candidate(arms)
+
+    def _group_with(self, arm: int, arms: IntArray) -> IntArray:
+        """What ``arms`` take of the group of ``arm``, and that arm."""
+        mine = arms[self._codes[arms] == self._codes[arm]]
+        return np.sort(np.append(mine, arm))
+
+    def _something_certified(self) -> bool:
+        """Whether an empty super arm only means that nothing certified is worth having: asked with every reward 1."""
+        anything = self._solve(np.ones(len(self.round)))
+        return anything is not None and bool((anything.judged.broken <= self.eps).any())
+
+    def hopeful(self) -> Mask:
+        """(G,) the groups that keep their promise at the 1 - eps quantile of each arm, or may for all that tells."""
+        attainable: Mask = self._hoping(1.0 - self.eps).attainable | ~self.movable
+        return attainable
+
+    def _hoping(self, level: float) -> GoodSubgroups:
+        satisfying = self.belief.mean[:, 1] + self.movable[self._codes] * self.sign * float(ndtri(level)) * self._std
+        return GoodSubgroups(self.round, satisfying, self.order)
+
+    def may_try(self, groups: Mask, level: float) -> bool:
+        """Whether :meth:`optimistic` may touch an uncertified group among ``groups``, (G,): any, for all that tells."""
+        return bool(groups.any())
+
+    def optimistic(self, level: float) -> IntArray | None:
+        """The arms of the best super arm where every promise is judged at the ``level`` quantile of each arm."""
+        selection = self._answer(self.index, self._hoping(level))
+        return None if selection is None else selection.arms
+
+    def admitting(self, group: int, level: float) -> Candidate | None:
+        """The best super arm where ``group`` is judged at the ``level`` quantile, and all others are certified."""
+        satisfying = self._pessimistic()
+        mine = self._codes == group
+        satisfying[mine] = self.belief.mean[mine, 1]
+        if self.movable[group]:
+            satisfying[mine] += self.sign[mine] * float(ndtri(level)) * self._std[mine]
+        shift, closed = self.shift.copy(), self.closed.copy()
+        shift[group], closed[group] = 0.0, False
+        return self._found(self._answer(self.index, self._good(satisfying, shift, closed)))
+
+    @property
+    def _codes(self) -> IntArray:
+        return self.round.grouping.codes
+
+    @property
+    def _std(self) -> Array:
+        return self.belief.std[:, 1]
+
+    def _pessimistic(self) -> Array:
+        width = self.z * (self.factor * self.movable)[self._codes] * self._std
+        satisfying: Array = self.belief.mean[:, 1] - self.sign * width
+        return satisfying
+
+    def _good(self, satisfying: Array, shift: Array, closed: Mask) -> GoodSubgroups:
+        promises = tuple(
+            replace(promise, thresholds=promise.thresholds + promise.sense.sign * shift[promise.groups])
+            for promise in self.round.promises
+        )
+        return GoodSubgroups(self.round, satisfying, self.order, promises, closed)
+
+    def _solve(self, index: Array) -> Candidate | None:
+        return self._found(self._answer(index, self._good(self._pessimistic(), self.shift, self.closed)))
+
+    def _answer(self, index: Array, good: GoodSubgroups) -> Selection | None:
+        """What the oracle finds; None where nothing is good."""
+        try:
+            if good.is_empty():
+                return None
+        except UnsolvableRound:  # subgroups too many to list; an oracle that does without a list may know
+            pass
+        return self.oracle(index, self.round, good)
+
+    def _found(self, selection: Selection | None) -> Candidate | None:
+        if selection is None:
+            return None
+        return self.candidate(selection.arms, selection=selection, underfilled=selection.status is Status.UNDERFILLED)
+
+
+def _better(one: Candidate, other: Candidate) -> bool:
+    if one.underfilled != other.underfilled:
+        return other.underfilled
+    return one.value >= other.value
