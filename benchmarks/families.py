@@ -13,13 +13,9 @@ import numpy as np
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.rewards.count import Count
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
-from superarm.rewards.mean import Mean
-from superarm.rewards.sum import Sum
-from superarm.rewards.variance import Variance
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 from superarm.round import Round
 
 Constraints = Constraint | dict[Hashable, Constraint]

@@ -15,9 +15,10 @@ from typing import Any
 from benchmarks.families import FAMILIES, Family, Instance
 from benchmarks.page import Listing
 from superarm.oracles.decomposition.decomposition import Decomposition
-from superarm.oracles.milp import MILP
-from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.oracles.milp.milp import MILP
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.oracles.whole_groups import BestWholeGroups
+from superarm.selection import Selection
 
 AGREE = 1e-8  # relative: HiGHS proves no more
 LIMIT = 10.0  # seconds that HiGHS may take for one round

@@ -10,13 +10,10 @@ import pytest
 
 from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost, Exactly, WholeGroups
-from superarm.rewards.count import Count
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import Constraint, Sense
-from superarm.rewards.mean import Mean
-from superarm.rewards.sum import Sum
-from superarm.rewards.transformed_sum import TransformedSum
+from superarm.rewards.reward import TransformedSum
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum
 from superarm.round import Outcomes, Round
 
 

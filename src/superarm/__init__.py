@@ -19,10 +19,9 @@ from superarm.indices import Indices, beta, double_ucb
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
-from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup
+from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.greedy import Greedy
-from superarm.oracles.milp import MILP
-from superarm.oracles.oracle import Kind, Selection, Status
+from superarm.oracles.milp.milp import MILP
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.policies.baselines.acc_ucb import ACCUCB
 from superarm.policies.baselines.cc_mab import CCMAB
@@ -43,16 +42,13 @@ from superarm.posteriors.outputs import Coregionalised, Independent
 from superarm.posteriors.posterior import Belief
 from superarm.posteriors.sparse import SparsePosterior
 from superarm.rewards import normal_forms
-from superarm.rewards.count import Count
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import Comparable, Constraint, Sense, tolerance
-from superarm.rewards.mean import Mean
-from superarm.rewards.sum import Sum
-from superarm.rewards.transformed_sum import TransformedSum
-from superarm.rewards.variance import Variance
+from superarm.rewards.reward import TransformedSum
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 from superarm.round import Outcomes, Round
+from superarm.selection import Kind, Selection, Status, TouchedGroup
 from superarm.storage import storable
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from superarm.feasible import is_feasible
 from superarm.groups import Array, IntArray
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection, Status
 from superarm.rewards.reward import reward_of
 from superarm.round import Round
+from superarm.selection import Selection, Status
 
 
 @dataclass(frozen=True, kw_only=True)

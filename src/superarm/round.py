@@ -14,7 +14,7 @@ from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Array, Groups, IntArray, label_array, real_array
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
 from superarm.rewards.reward import Reward, is_per_arm
-from superarm.rewards.sum import Sum
+from superarm.rewards.simple import Sum
 
 
 @dataclass(frozen=True, eq=False)

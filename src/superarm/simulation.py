@@ -15,10 +15,10 @@ from superarm.arguments import Seed, weight, whole_number
 from superarm.calibration import covered
 from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument
-from superarm.oracles.oracle import Selection
 from superarm.policies.policy import Policy
 from superarm.policies.ties import seed_number
 from superarm.regret import optimum, performance, super_arm_regret, total_regret
+from superarm.selection import Selection
 
 Entropy = int | tuple[int, ...]
 

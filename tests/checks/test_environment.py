@@ -9,7 +9,7 @@ from superarm.checks.environment import check_environment
 from superarm.environments.environment import with_gaussian_noise
 from superarm.errors import NonConforming
 from superarm.feasible import AtMost
-from superarm.rewards.sum import Sum
+from superarm.rewards.simple import Sum
 from superarm.round import Round
 
 

@@ -13,12 +13,12 @@ from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.greedy import Greedy
-from superarm.oracles.milp import MILP
-from superarm.oracles.oracle import Selection, Status
+from superarm.oracles.milp.milp import MILP
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.rewards.custom import Custom
-from superarm.rewards.sum import Sum
+from superarm.rewards.simple import Sum
 from superarm.round import Round
+from superarm.selection import Selection, Status
 from tests.referees.enumeration import Promise, is_feasible, judge, random_problem, super_arm_value, to_round
 
 NEVER = Promise("count", "<=", 0.0)

@@ -3,21 +3,17 @@ import pytest
 
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.feasible import AtMost, Exactly, WholeGroups
-from superarm.oracles.decomposition import options
+from superarm.oracles.decomposition import model
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Status
-from superarm.rewards.count import Count
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import is_good
-from superarm.rewards.mean import Mean
-from superarm.rewards.sum import Sum
-from superarm.rewards.transformed_sum import TransformedSum
-from superarm.rewards.variance import Variance
+from superarm.rewards.reward import TransformedSum
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 from superarm.round import Round
+from superarm.selection import Status
 
 
 def ask(index, satisfying=None, oracle=None, order=None, **rest):
@@ -268,11 +264,11 @@ def test_large_blocks_keep_a_valid_certificate_when_subsets_are_dropped(seed, se
     reward = DixitStiglitz(items=items, power=3)
     constraint = reward >= 1.6 if sense == ">=" else reward <= 1.0
     for feasible in (AtMost(6), Exactly(5)):
-        monkeypatch.setattr(options, "SUBSETS_PER_COUNT", 10**6)
+        monkeypatch.setattr(model, "SUBSETS_PER_COUNT", 10**6)
         best = ask(a, b, constraint=constraint, feasible=feasible)
         assert best.status is Status.OPTIMAL
         for subsets in (2, 4, 16):
-            monkeypatch.setattr(options, "SUBSETS_PER_COUNT", subsets)
+            monkeypatch.setattr(model, "SUBSETS_PER_COUNT", subsets)
             thinned = ask(a, b, constraint=constraint, feasible=feasible)
             assert thinned.value <= best.value + 1e-9
             assert best.value <= thinned.upper_bound + 1e-9

@@ -9,13 +9,14 @@ from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.greedy import Greedy
-from superarm.oracles.milp import MILP
-from superarm.oracles.oracle import Status, SuperArmOracle
+from superarm.oracles.milp.milp import MILP
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.rewards.custom import Custom
-from superarm.rewards.sum import Sum
-from superarm.rewards.transformed_sum import TransformedSum
+from superarm.rewards.reward import TransformedSum
+from superarm.rewards.simple import Sum
 from superarm.round import Round
+from superarm.selection import Status
 
 
 def ask(index, satisfying=None, order=None, **rest):

@@ -12,9 +12,7 @@ from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
-from superarm.rewards.sum import Sum
-from superarm.rewards.variance import Variance
+from superarm.rewards.simple import Max, Min, Sum, Variance
 from superarm.round import Round
 from tests.referees.enumeration import keeps, random_problem, to_round
 

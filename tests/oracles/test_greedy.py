@@ -14,15 +14,13 @@ from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.greedy import Greedy
-from superarm.oracles.oracle import Selection, Status, SuperArmOracle
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.rewards.custom import Custom
-from superarm.rewards.extremes import Max, Min
-from superarm.rewards.mean import Mean
 from superarm.rewards.reward import Reward
-from superarm.rewards.sum import Sum
-from superarm.rewards.variance import Variance
+from superarm.rewards.simple import Max, Mean, Min, Sum, Variance
 from superarm.round import Round
+from superarm.selection import Selection, Status
 
 OPAQUE = Custom(lambda b: float(np.ptp(b) + np.sum(b) / 2), monotone="none")
 ALL = [*SIMPLE, (Variance(), ">="), (Variance(), "<="), (OPAQUE, ">="), (OPAQUE, "<=")]

@@ -15,16 +15,15 @@ from superarm.feasible import AtMost, Exactly, WholeGroups
 from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
-from superarm.oracles.milp import MILP
-from superarm.oracles.oracle import Selection, Status, SuperArmOracle
+from superarm.oracles.milp.milp import MILP
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import Constraint, GroupReward
-from superarm.rewards.mean import Mean
-from superarm.rewards.sum import Sum
-from superarm.rewards.transformed_sum import TransformedSum
-from superarm.rewards.variance import Variance
+from superarm.rewards.reward import TransformedSum
+from superarm.rewards.simple import Mean, Sum, Variance
 from superarm.round import Round
+from superarm.selection import Selection, Status
 
 OPAQUE = Custom(lambda b: float(np.ptp(b) + np.sum(b) / 2), monotone="none")
 SPREAD = [(Variance(), ">="), (Variance(), "<=")]
@@ -259,5 +258,5 @@ def test_wrong_arguments_are_named(wrong: dict[str, float]) -> None:
 
 
 def test_importing_it_does_not_load_the_solver() -> None:
-    code = "import sys, superarm.oracles.milp; sys.exit('scipy.optimize' in sys.modules)"
+    code = "import sys, superarm.oracles.milp.milp; sys.exit('scipy.optimize' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -8,18 +8,14 @@ from hypothesis import strategies as st
 from superarm.errors import UnsolvableRound
 from superarm.feasible import AtMost, WholeGroups
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Status
 from superarm.oracles.whole_groups import BestWholeGroups
-from superarm.rewards.count import Count
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import Constraint, Sense
-from superarm.rewards.mean import Mean
-from superarm.rewards.sum import Sum
-from superarm.rewards.transformed_sum import TransformedSum
-from superarm.rewards.variance import Variance
+from superarm.rewards.reward import TransformedSum
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 from superarm.round import Round
+from superarm.selection import Status
 
 
 def ask(index, groups, n, satisfying=None, order=None, **rest):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from superarm.oracles.decomposition import options
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
-from superarm.oracles.oracle import Status
 from superarm.oracles.whole_groups import BestWholeGroups
+from superarm.selection import Status
 from tests.referees.enumeration import ask, is_feasible, is_good, judge, random_problem
 
 SEEDS = st.integers(0, 2**32)

@@ -7,14 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from superarm.rewards.count import Count
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import Sense, is_good, tolerance
-from superarm.rewards.mean import Mean
 from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, WeightedSum, Witness
-from superarm.rewards.sum import Sum
-from superarm.rewards.variance import Variance
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 
 REWARDS = {
     "sum": lambda items: Sum(),

@@ -12,16 +12,13 @@ from superarm.feasible import AtMost, Exactly
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.milp import MILP
-from superarm.oracles.oracle import Status
+from superarm.oracles.milp.milp import MILP
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import Constraint
-from superarm.rewards.mean import Mean
-from superarm.rewards.sum import Sum
-from superarm.rewards.variance import Variance
+from superarm.rewards.simple import Max, Mean, Min, Sum, Variance
 from superarm.round import Round
+from superarm.selection import Status
 
 ORACLES = [Decomposition(), MILP()]
 

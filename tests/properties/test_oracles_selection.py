@@ -8,9 +8,10 @@ import pytest
 from superarm.feasible import AtMost
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Found, Selection, Status, answer
-from superarm.rewards.sum import Sum
+from superarm.oracles.oracle import Found, answer
+from superarm.rewards.simple import Sum
 from superarm.round import Round
+from superarm.selection import Selection, Status
 
 
 def a_selection(value, upper_bound):

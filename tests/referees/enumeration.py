@@ -25,18 +25,14 @@ from superarm.feasible import AtMost, Exactly, WholeGroups
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection
 from superarm.oracles.whole_groups import BestWholeGroups
-from superarm.rewards.count import Count
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import Constraint
-from superarm.rewards.mean import Mean
-from superarm.rewards.sum import Sum
-from superarm.rewards.transformed_sum import TransformedSum
-from superarm.rewards.variance import Variance
+from superarm.rewards.reward import TransformedSum
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 from superarm.round import Round
+from superarm.selection import Selection
 
 KINDS = (
     "sum", "mean", "min", "max", "count", "variance",
@@ -459,7 +455,7 @@ def play(seed: int, rounds: int, *, most_arms: int = 12) -> Iterator[tuple[str, 
 def _milp() -> Oracle | None:
     """The mixed-integer oracle, where the library has it."""
     try:
-        return importlib.import_module("superarm.oracles.milp").MILP()
+        return importlib.import_module("superarm.oracles.milp.milp").MILP()
     except (ImportError, AttributeError):
         return None
 

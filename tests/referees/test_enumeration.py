@@ -6,8 +6,8 @@ import pytest
 
 from superarm.oracles.decomposition import decomposition
 from superarm.oracles.decomposition.decomposition import Decomposition
-from superarm.oracles.oracle import Status
 from superarm.rewards import group_reward
+from superarm.selection import Status
 from tests.referees import enumeration
 from tests.referees.enumeration import (
     KINDS,

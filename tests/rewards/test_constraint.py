@@ -4,16 +4,11 @@ import pytest
 
 from superarm.errors import InvalidArgument
 from superarm.groups import Groups
-from superarm.rewards.count import Count
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense, Structured, is_good, tolerance
-from superarm.rewards.mean import Mean
-from superarm.rewards.reward import Additive, Reward
-from superarm.rewards.sum import Sum
-from superarm.rewards.transformed_sum import TransformedSum
-from superarm.rewards.variance import Variance
+from superarm.rewards.reward import Additive, Reward, TransformedSum
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 
 COMPARABLE = [
     Sum(), Mean(), Min(), Max(), Count(), Variance(), DixitStiglitz(items=[1, 1, 2]), Custom(np.ptp, monotone="none"),

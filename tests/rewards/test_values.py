@@ -10,14 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from superarm.errors import InvalidArgument
-from superarm.rewards.count import Count
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
-from superarm.rewards.mean import Mean
-from superarm.rewards.sum import Sum
-from superarm.rewards.transformed_sum import TransformedSum
-from superarm.rewards.variance import Variance
+from superarm.rewards.reward import TransformedSum
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 
 OUTCOMES = np.array([0.25, -1.5, 3.0, 0.25])
 ARMS = np.arange(4)

@@ -21,7 +21,7 @@ from superarm.errors import NotStorable, UnreadableFile
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.whole_groups import BestWholeGroups
-from superarm.rewards.sum import Sum
+from superarm.rewards.simple import Sum
 from superarm.storage import FORMAT, VERSION, read, storable, write
 
 
@@ -217,7 +217,7 @@ def test_files_name_the_librarys_own_classes_without_their_module(path):
 
 
 def test_two_classes_of_the_library_may_not_share_a_name():
-    with pytest.raises(NotStorable, match=r"Sum: superarm\.rewards\.sum has a storable class of this name already"):
+    with pytest.raises(NotStorable, match=r"Sum: superarm\.rewards\.simple has a storable class of this name already"):
         storable(dataclass(type("Sum", (), {"__module__": "superarm.elsewhere"})))
 
 

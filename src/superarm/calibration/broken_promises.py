@@ -14,8 +14,8 @@ from superarm.calibration.verdict import FALSE_ALARM, Finding, Verdict, capital,
 from superarm.errors import InvalidArgument
 from superarm.groups import Array
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection
 from superarm.round import Outcomes, Round
+from superarm.selection import Selection
 
 if TYPE_CHECKING:
     import polars as pl

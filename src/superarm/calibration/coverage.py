@@ -13,8 +13,8 @@ from superarm.arguments import as_floats
 from superarm.calibration.verdict import FALSE_ALARM, Finding, Verdict, counted, enough, too_narrow, too_wide
 from superarm.errors import InvalidArgument
 from superarm.groups import Array, IntArray
-from superarm.oracles.oracle import Selection
 from superarm.posteriors.posterior import Belief, Posterior, checked_outcomes
+from superarm.selection import Selection
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,14 +13,12 @@ from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups, is_feasibl
 from superarm.groups import Array
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection, Status, SuperArmOracle
-from superarm.rewards.count import Count
-from superarm.rewards.extremes import Max, Min
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.rewards.group_reward import Constraint, GroupReward
-from superarm.rewards.mean import Mean
 from superarm.rewards.reward import reward_of
-from superarm.rewards.sum import Sum
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum
 from superarm.round import Round
+from superarm.selection import Selection, Status
 
 
 def check_oracle(oracle: SuperArmOracle, *, rounds: int = 200, seed: int = 0) -> None:

@@ -12,10 +12,10 @@ import numpy as np
 from superarm.checks import require
 from superarm.errors import NonConforming
 from superarm.feasible import AtMost, is_feasible
-from superarm.oracles.oracle import Selection, Status
 from superarm.policies.policy import Policy, load
-from superarm.rewards.sum import Sum
+from superarm.rewards.simple import Sum
 from superarm.round import Round
+from superarm.selection import Selection, Status
 
 
 def check_policy(policy: Policy, *, dimension: int = 1, seed: int = 0) -> None:

@@ -11,7 +11,7 @@ from superarm.arguments import non_negative, whole_number
 from superarm.environments.environment import with_gaussian_noise
 from superarm.feasible import AtMost
 from superarm.groups import Array
-from superarm.rewards.sum import Sum
+from superarm.rewards.simple import Sum
 from superarm.round import Round
 
 

@@ -16,7 +16,7 @@ from superarm.groups import Array, IntArray
 from superarm.posteriors.basis import Basis, greedy
 from superarm.posteriors.kernel import Kernel
 from superarm.posteriors.kernels import SquaredExponential
-from superarm.rewards.variance import Variance
+from superarm.rewards.simple import Variance
 from superarm.round import Round
 
 NEGLIGIBLE = 1e-12  # share of the prior variance that a draw leaves out

@@ -16,11 +16,8 @@ from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Array, IntArray
 from superarm.posteriors.kernels import Matern52, SquaredExponential
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
-from superarm.rewards.mean import Mean
-from superarm.rewards.sum import Sum
-from superarm.rewards.variance import Variance
+from superarm.rewards.simple import Max, Mean, Min, Sum, Variance
 from superarm.round import Round
 
 POOL = 600  # contexts that ever arrive; they recur, so a posterior stays small

@@ -10,11 +10,12 @@ from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.decomposition.model import decomposes
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.milp import MILP
-from superarm.oracles.oracle import Selection, SuperArmOracle, check_search
+from superarm.oracles.milp.milp import MILP
+from superarm.oracles.oracle import SuperArmOracle, check_search
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.rewards.reward import is_additive
 from superarm.round import Round
+from superarm.selection import Selection
 from superarm.storage import storable
 
 

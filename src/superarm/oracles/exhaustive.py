@@ -13,9 +13,10 @@ from superarm.errors import UnsolvableRound
 from superarm.feasible import WholeGroups, is_feasible
 from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Found, Selection, answer
+from superarm.oracles.oracle import Found, answer
 from superarm.rewards.reward import reward_of
 from superarm.round import Round
+from superarm.selection import Selection
 from superarm.storage import storable
 
 

@@ -16,30 +16,13 @@ import numpy as np
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.feasible import WholeGroups
 from superarm.groups import Array, IntArray, magnitude, real_array
-from superarm.oracles.sizes import size_attained
 from superarm.rewards.group_reward import is_good, is_structured
-from superarm.rewards.normal_forms import (
-    ROUNDING,
-    Mask,
-    NormalForm,
-)
+from superarm.rewards.normal_forms import ROUNDING, Mask, NormalForm
 from superarm.rewards.reward import checked_value
 from superarm.round import Promise, Round
+from superarm.selection import TouchedGroup
 
 ENUMERATE_AT_MOST = 14  # arms of a group: 2^14 subsets
-
-
-@dataclass(frozen=True, kw_only=True)
-class TouchedGroup:
-    """A group that a super arm picks from: its reward at the index, and what was promised."""
-
-    label: Hashable
-    arms: tuple[int, ...]
-    value: float | None  # v_G at the satisfying index; None for a group without a promise
-    threshold: float | None
-    margin: float | None  # by how much the promise is kept; negative where it is not
-    probability: float | None = None  # of keeping the promise, given all outcomes; None without one, or not worked out
-    expected_regret: float | None = None  # expected group regret, given all outcomes; None where not worked out
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +270,7 @@ class GoodSubgroups:
             position = np.flatnonzero(bound.promise.groups == group)
             if len(position) and bound.form is not None:
                 mine = bound.groups == position[0]
-                return tuple(k for k in range(1, len(members) + 1) if size_attained(bound.form, mine, position[0], k))
+                return tuple(k for k in range(1, len(members) + 1) if bound.form.has_size(k, mine, position[0]))
         return tuple(sorted({len(subset) for subset in self._enumerate(group)}))
 
     def subgroups(self, label: Hashable) -> Iterator[tuple[int, ...]]:

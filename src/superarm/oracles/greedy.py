@@ -14,10 +14,11 @@ from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.model import decomposes
 from superarm.oracles.decomposition.solve import solve
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Found, Selection, answer
+from superarm.oracles.oracle import Found, answer
 from superarm.rewards.group_reward import is_good
 from superarm.rewards.reward import Additive, reward_of
 from superarm.round import Round
+from superarm.selection import Selection
 from superarm.storage import storable
 
 Subset = tuple[int, ...]

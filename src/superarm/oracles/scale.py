@@ -18,8 +18,8 @@ from superarm.feasible import largest_sum
 from superarm.groups import Array, IntArray, magnitude, sums_by
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.rewards.normal_forms import Filter, Mask, WeightedSum
+from superarm.selection import EXACT, is_proved
 
-EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
 FEW_ORDERS = 1e4  # scores that differ by less are of one scale, which is that of the largest
 FINER = 0.5  # times the old scale: what is worth another solve
 
@@ -37,11 +37,6 @@ class Solved:
 
 
 S = TypeVar("S", bound=Solved)
-
-
-def is_proved(value: float, upper_bound: float, relative: float = EXACT, scale: float = 0.0) -> bool:
-    """Whether the bound is near enough to the value, relative to the bound or to ``scale``, whichever is larger."""
-    return upper_bound < math.inf and upper_bound - value <= relative * max(scale, abs(upper_bound))
 
 
 def scale_of_sums(scores: Array, arms: IntArray, open_: Mask | None = None) -> float:

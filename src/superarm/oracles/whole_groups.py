@@ -11,9 +11,10 @@ from superarm.errors import UnsolvableRound
 from superarm.feasible import WholeGroups
 from superarm.groups import Array, IntArray, sums_by
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Found, Selection, additive_scores, answer, found_by_sum
+from superarm.oracles.oracle import Found, additive_scores, answer, found_by_sum
 from superarm.rewards.normal_forms import ROUNDING
 from superarm.round import Round
+from superarm.selection import Selection
 from superarm.storage import storable
 
 

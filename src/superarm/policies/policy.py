@@ -7,8 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from superarm import storage
 from superarm.errors import UnreadableFile
-from superarm.oracles.oracle import Selection
 from superarm.round import Round
+from superarm.selection import Selection
 
 
 @runtime_checkable

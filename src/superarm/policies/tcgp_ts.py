@@ -15,12 +15,13 @@ from superarm.errors import InvalidArgument
 from superarm.groups import Array
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.learner import Learner, oracle_or_exact
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Round
+from superarm.selection import Selection
 
 DRAW = 1  # the stream of the draws, apart from that of the ties
 

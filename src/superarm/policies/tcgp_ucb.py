@@ -11,12 +11,13 @@ from superarm.arguments import Seed, flag, weight
 from superarm.groups import IntArray
 from superarm.indices import Indices, double_ucb
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection, Status, SuperArmOracle
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.batch import belief_in_order, by_index, covarying
 from superarm.policies.learner import Learner, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Round
+from superarm.selection import Selection, Status
 
 
 @storage.storable

@@ -24,7 +24,7 @@ from superarm.rewards.normal_forms import NormalForm
 TOLERANCE = 1e-9
 
 Monotone = Literal["increasing", "decreasing", "none"]
-Kind = TypeVar("Kind")
+R = TypeVar("R")
 Thresholds = float | Mapping[Hashable, float] | Array
 
 
@@ -180,11 +180,11 @@ class Comparable:
     __hash__ = object.__hash__
 
 
-def equal_by_value(reward: type[Kind]) -> type[Kind]:
+def equal_by_value(reward: type[R]) -> type[R]:
     """Let a data class of rewards keep its own equality, but for numbers: a promise was meant then."""
     same = reward.__eq__
 
-    def equal(self: Kind, other: object) -> bool:
+    def equal(self: R, other: object) -> bool:
         _refuse_number(other)
         return same(self, other)
 

@@ -5,7 +5,8 @@ and ``groups`` gives the group of each arm. The tolerance of the predicate is al
 A below is never empty: an untouched group promises nothing.
 
 ``attainable`` says which groups have a good subgroup at all. ``whole`` says by how much each group, taken as a whole,
-keeps its promise, with a bound on the rounding in that: within it only the predicate knows.
+keeps its promise, with a bound on the rounding in that: within it only the predicate knows. ``has_size`` says whether
+some subgroup of a size is good, from the extreme one of that size.
 """
 
 from __future__ import annotations
@@ -44,6 +45,11 @@ class Filter:
         banned = np.bincount(groups[~self.allowed], minlength=len(self.least)) > 0
         return np.where(banned, -np.inf, inside), np.full(len(self.least), 0.5)
 
+    def has_size(self, size: int, mine: Mask, group: int) -> bool:
+        """Whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good."""
+        enough = np.count_nonzero(self.allowed[mine]) >= size
+        return bool(enough and self.least[group] <= size <= self.most[group])
+
 
 @dataclass(frozen=True, eq=False)
 class Witness:
@@ -60,6 +66,10 @@ class Witness:
         """(G,) margins of the groups as a whole, in witnesses, and what they may be off by."""
         number = np.bincount(groups[self.witness], minlength=self.size).astype(np.float64)
         return number - 0.5, np.zeros(self.size)
+
+    def has_size(self, size: int, mine: Mask, group: int) -> bool:
+        """Whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good."""
+        return bool(self.witness[mine].any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +93,10 @@ class WeightedSum:
         total = sums_by(groups, self.weights, len(self.least))
         size = sums_by(groups, np.abs(self.weights), len(self.least))
         return total - self.least, ROUNDING * number * (size + np.abs(self.least))
+
+    def has_size(self, size: int, mine: Mask, group: int) -> bool:
+        """Whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good."""
+        return bool(np.sort(self.weights[mine])[::-1][:size].sum() >= self.least[group])
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +143,19 @@ class Blocks:
         off = 2.0 * number * (ROUNDING * number * size) ** (1.0 / self.power)
         return total - self.least, off + ROUNDING * number * (np.abs(total) + np.abs(self.least))
 
+    def has_size(self, size: int, mine: Mask, group: int) -> bool:
+        """Whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good."""
+        # The best terms of each block, max-plus combined.
+        best = np.full(size + 1, -np.inf)
+        best[0] = 0.0
+        for block in np.unique(self.blocks[mine]):
+            terms = np.sort(self.sign * self.terms[mine & (self.blocks == block)])[::-1]
+            gains = np.r_[0.0, self.root(np.cumsum(terms))][: size + 1]
+            best = np.array(
+                [max(best[k - j] + gains[j] for j in range(min(k, len(gains) - 1) + 1)) for k in range(size + 1)]
+            )
+        return bool(best[size] >= self.least[group])
+
 
 @dataclass(frozen=True, eq=False)
 class Dispersion:
@@ -161,6 +188,15 @@ class Dispersion:
         d = ROUNDING * most * magnitude(self.values)
         off = ROUNDING * most * (widest + magnitude(self.least)) + 2.0 * d * math.sqrt(widest) + d**2
         return self.sign * variance - self.least, off
+
+    def has_size(self, size: int, mine: Mask, group: int) -> bool:
+        """Whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good."""
+        values = np.sort(self.values[mine])
+        if self.sign > 0:  # the largest variance takes both ends
+            sets = [np.r_[values[:low], values[len(values) - (size - low) :]] for low in range(size + 1)]
+        else:  # the smallest takes neighbours
+            sets = [values[low : low + size] for low in range(len(values) - size + 1)]
+        return any(self.sign * float(np.var(candidate)) >= self.least[group] for candidate in sets)
 
 
 NormalForm = Filter | Witness | WeightedSum | Blocks | Dispersion

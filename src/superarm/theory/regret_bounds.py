@@ -13,13 +13,10 @@ import numpy.typing as npt
 from superarm.arguments import as_floats, non_negative, weight
 from superarm.errors import InvalidArgument
 from superarm.groups import Array
-from superarm.rewards.count import Count
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import GroupReward
-from superarm.rewards.mean import Mean
 from superarm.rewards.reward import Reward
-from superarm.rewards.sum import Sum
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum
 from superarm.theory.information import noise_variance
 
 

@@ -10,8 +10,9 @@ from superarm.groups import Array
 from superarm.oracles.decomposition.model import decomposes
 from superarm.oracles.decomposition.solve import solve
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Found, Selection, answer, check_search
+from superarm.oracles.oracle import Found, answer, check_search
 from superarm.round import Round
+from superarm.selection import Selection
 from superarm.storage import storable
 
 

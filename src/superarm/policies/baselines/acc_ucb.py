@@ -33,12 +33,13 @@ from superarm.errors import InvalidArgument
 from superarm.groups import Array, IntArray
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.learner import oracle_or_exact
 from superarm.policies.ties import seed_number, tie_order
 from superarm.posteriors.posterior import checked_contexts
 from superarm.rewards.normal_forms import Mask
 from superarm.round import Outcomes, Round
+from superarm.selection import Selection
 
 
 @storage.storable

@@ -25,12 +25,13 @@ from superarm.arguments import Seed, positive, whole_number
 from superarm.groups import IntArray
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.cucb import Tally, rows_as_names
 from superarm.policies.learner import oracle_or_exact
 from superarm.policies.ties import ahead, seed_number, tie_order
 from superarm.posteriors.posterior import checked_contexts
 from superarm.round import Outcomes, Round
+from superarm.selection import Selection
 
 
 @storage.storable

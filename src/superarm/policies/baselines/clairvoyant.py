@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from superarm.environments.environment import Environment
-from superarm.oracles.oracle import Selection
 from superarm.regret import optimum
 from superarm.round import Outcomes, Round
+from superarm.selection import Selection
 
 
 @dataclass(frozen=True, eq=False)

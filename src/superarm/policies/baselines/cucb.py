@@ -23,10 +23,11 @@ from superarm.arguments import Seed
 from superarm.groups import Array, Groups, IntArray
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.learner import oracle_or_exact
 from superarm.policies.ties import ahead, seed_number, tie_order
 from superarm.round import Outcomes, Round
+from superarm.selection import Selection
 
 
 @storage.storable

@@ -15,11 +15,12 @@ from superarm import storage
 from superarm.arguments import Seed
 from superarm.errors import UnsolvableRound
 from superarm.feasible import AtMost, Exactly
-from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Round
+from superarm.selection import Selection
 
 
 @storage.storable

@@ -13,10 +13,10 @@ from superarm.arguments import Seed
 from superarm.feasible import WholeGroups
 from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection, Status
 from superarm.policies.ties import seed_number, tie_order
 from superarm.rewards.reward import Additive, reward_of
 from superarm.round import Outcomes, Round
+from superarm.selection import Selection, Status
 
 
 @storage.storable

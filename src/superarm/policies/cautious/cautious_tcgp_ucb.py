@@ -22,8 +22,8 @@ from superarm.arguments import Seed, between, non_negative
 from superarm.errors import InvalidArgument
 from superarm.feasible import WholeGroups, is_feasible, largest_sum
 from superarm.groups import IntArray
-from superarm.oracles.good_subgroups import GoodSubgroups, TouchedGroup
-from superarm.oracles.oracle import Kind, Selection, Status, SuperArmOracle, additive_scores
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import SuperArmOracle, additive_scores
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.explore import explore
 from superarm.policies.cautious.group_search import GroupSearch
@@ -37,6 +37,7 @@ from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
 from superarm.rewards.reward import is_additive
 from superarm.round import Outcomes, Round
+from superarm.selection import Kind, Selection, Status, TouchedGroup
 
 SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
 

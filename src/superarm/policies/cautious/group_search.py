@@ -8,9 +8,9 @@ import numpy as np
 
 from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection
 from superarm.policies.cautious.search import Candidate, Candidates
 from superarm.rewards.normal_forms import Mask
+from superarm.selection import Selection
 
 
 @dataclass(kw_only=True, eq=False)

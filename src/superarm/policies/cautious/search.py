@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from superarm.groups import Array, IntArray
-from superarm.oracles.oracle import Selection, SuperArmOracle
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.cautious.certificates.judge import Judge, Judged
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import reward_of
 from superarm.round import Round
+from superarm.selection import Selection
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

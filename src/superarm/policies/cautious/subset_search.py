@@ -17,11 +17,11 @@ from superarm.feasible import AtMost, Exactly
 from superarm.groups import Array, IntArray
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Selection, Status
 from superarm.policies.cautious.certificates.certificate import Surrogate
 from superarm.policies.cautious.search import Candidate, Candidates
 from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import reward_of
+from superarm.selection import Selection, Status
 
 FIRST = (1.0, 0.7, 0.4)  # factors to begin with
 PASSES = 4  # most solves that improve the factors

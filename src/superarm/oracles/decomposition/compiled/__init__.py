@@ -10,10 +10,10 @@ Arrays are flat: group G owns the blocks ``group_start[G]:group_start[G+1]``, bl
 
 import numpy as np
 
-from superarm.oracles.decomposition.compiled.bounds import CLOSE, first_bounds
 from superarm.oracles.decomposition.compiled.counts import combine, largest_total
 from superarm.oracles.decomposition.compiled.dominance import subsets_of_blocks
 from superarm.oracles.decomposition.compiled.entries import arms_of, refine
+from superarm.oracles.decomposition.compiled.lagrangian import CLOSE, first_bounds
 from superarm.oracles.decomposition.compiled.ranking import lay_out
 
 

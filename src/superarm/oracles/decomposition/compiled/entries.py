@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.jit import compiled
-from superarm.oracles.decomposition.compiled.bounds import CLOSE, by_worth, ends, single_arms, walk
 from superarm.oracles.decomposition.compiled.dominance import undominated, widened
+from superarm.oracles.decomposition.compiled.lagrangian import CLOSE, by_worth, ends, single_arms, walk
 from superarm.oracles.decomposition.compiled.ranking import descending
 
 PRUNE = 1e-12  # relative improvement below which a label is not followed

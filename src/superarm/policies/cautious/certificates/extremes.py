@@ -11,8 +11,8 @@ from superarm.groups import Array
 from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.policies.cautious.certificates.draws import Draws
 from superarm.policies.cautious.certificates.gaussian import gaussian
-from superarm.rewards.extremes import Min
 from superarm.rewards.group_reward import Sense
+from superarm.rewards.simple import Min
 from superarm.round import Promise
 
 CLEAR = 1e-3  # a bound of p below which nobody needs to know it better

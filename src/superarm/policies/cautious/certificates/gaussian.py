@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from superarm.groups import Array
 from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.rewards.group_reward import tolerance
-from superarm.rewards.mean import Mean
+from superarm.rewards.simple import Mean
 from superarm.round import Promise
 
 TINY = 1e-300  # keeps a quotient finite where nothing is uncertain

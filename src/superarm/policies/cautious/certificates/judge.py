@@ -16,13 +16,9 @@ from superarm.policies.cautious.certificates.gaussian import Gaussian
 from superarm.policies.cautious.certificates.quadratic import IN_THE_TAIL, Quadratic
 from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior
-from superarm.rewards.count import Count
-from superarm.rewards.extremes import Max, Min
 from superarm.rewards.group_reward import GroupReward
-from superarm.rewards.mean import Mean
 from superarm.rewards.normal_forms import Mask
-from superarm.rewards.sum import Sum
-from superarm.rewards.variance import Variance
+from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 from superarm.round import Round
 
 AT_ONCE = 1500  # arms whose joint covariance is computed together

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from superarm.groups import Array, IntArray
-from superarm.oracles.program import Program
+from superarm.oracles.milp.program import Program
 from superarm.rewards.normal_forms import Blocks
 
 INTERVALS = 4  # of the mean, per Variance <=, before the first solution

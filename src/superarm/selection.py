@@ -1,0 +1,199 @@
+"""What a policy or an oracle answers: a super arm with its certificate, what happened, and the groups it touches."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from superarm.groups import Array, IntArray
+from superarm.posteriors.posterior import Belief
+from superarm.rewards.reward import reward_of
+from superarm.round import Round
+
+EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
+
+
+class Status(enum.Enum):
+    """What happened, with a sentence on what to try; ``status.value`` is the sentence."""
+
+    OPTIMAL = "The super arm is the best that keeps every promise at the index."
+    WITHIN_GAP = "The super arm is as near to the best as was asked for; lower rel_gap to come nearer."
+    LIMIT = (
+        "A deadline or limit ended the search before the super arm was proved best; the upper bound holds all the "
+        "same. Allow more time or labels, or accept the certified alpha."
+    )
+    UNPROVED = (
+        "Every promise is certified as the selection's kind says; a better certified super arm may exist, because "
+        "the search sees certificates through one index per arm."
+    )
+    NO_GOOD_SUBGROUP = (
+        "No part of any group keeps its promise at the index. TCGP-UCB then leaves promises aside, as the paper says; "
+        "what a cautious policy did, its kind says. Check the thresholds if this goes on."
+    )
+    UNDERFILLED = (
+        "Good subgroups exist, but no feasible super arm has the required size, or none was found before a limit; this "
+        "is the best of the largest. "
+        "Ask for fewer arms, raise the caps, or loosen the thresholds."
+    )
+
+
+class Kind(enum.Enum):
+    """On what ground a policy that certifies its promises picked a super arm; ``kind.value`` is the sentence."""
+
+    CERTIFIED = "Every touched group keeps its promise with the confidence asked for."
+    EXPLORING = "Nothing is certified yet: a few informative arms, where promises are least at risk."
+    ON_CREDIT = "Nothing is certified and exploring would teach nothing: the groups most likely to keep their promise."
+    TRIAL = "One group is tried on saved-up risk because it may be worth it; all others are certified."
+
+
+@dataclass(frozen=True, kw_only=True)
+class TouchedGroup:
+    """A group that a super arm picks from: its reward at the index, and what was promised."""
+
+    label: Hashable
+    arms: tuple[int, ...]
+    value: float | None  # v_G at the satisfying index; None for a group without a promise
+    threshold: float | None
+    margin: float | None  # by how much the promise is kept; negative where it is not
+    probability: float | None = None  # of keeping the promise, given all outcomes; None without one, or not worked out
+    expected_regret: float | None = None  # expected group regret, given all outcomes; None where not worked out
+
+
+class Promises(Protocol):
+    """What :meth:`Selection.of` asks of good subgroups."""
+
+    def is_empty(self) -> bool:
+        """Whether nothing is good."""
+        ...
+
+    def touched(self, arms: Any) -> tuple[TouchedGroup, ...]:
+        """The groups that ``arms`` picks from."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Selection:
+    """A super arm and its certificate.
+
+    Attributes
+    ----------
+    arms
+        (k,) picked arms, ascending
+    value
+        u of the super arm at the reward index
+    upper_bound
+        no feasible super arm made of good subgroups has a larger u at the index
+    status
+        what happened
+    solver
+        who found it
+    seconds
+        how long it took
+    groups
+        the touched groups with their reward at the satisfying index, threshold and margin, and from a policy that
+        certifies them also the probability that they keep their promise
+    kind
+        on what ground a policy that certifies picked it; None from others
+    belief
+        (k,) what was believed of the picked arms before their outcomes were seen; None where the policy has none
+    """
+
+    arms: IntArray
+    value: float
+    upper_bound: float
+    status: Status
+    solver: str
+    seconds: float
+    groups: tuple[TouchedGroup, ...]
+    kind: Kind | None = None
+    belief: Belief | None = None
+
+    @property
+    def gap(self) -> float:
+        """By how much the best super arm could be better at most."""
+        return self.upper_bound - self.value
+
+    @property
+    def alpha(self) -> float | None:
+        """Certified approximation ratio value / upper_bound; None where a ratio means nothing."""
+        if self.value < 0.0 or not 0.0 < self.upper_bound < math.inf:
+            return None
+        return self.value / self.upper_bound
+
+    @property
+    def predicted_broken(self) -> float | None:
+        """How many of the touched groups are expected to break their promise; None where nobody worked it out."""
+        if self.kind is None:
+            return None
+        return math.fsum(1.0 - group.probability for group in self.groups if group.probability is not None)
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing better exists, up to 1e-9 relative, in the problem that was solved."""
+        return self.status is Status.OPTIMAL or is_proved(self.value, self.upper_bound)
+
+    @classmethod
+    def of(
+        cls,
+        arms: Any,
+        *,
+        round: Round,
+        index: Array,
+        good: Promises,
+        upper_bound: float = math.inf,
+        status: Status | None = None,
+        solver: str = "custom",
+        seconds: float = 0.0,
+    ) -> Selection:
+        """Make the answer of an oracle: fills in the value and the touched groups.
+
+        Without a status it is ``NO_GOOD_SUBGROUP`` where nothing is good, and otherwise ``LIMIT``, which claims
+        nothing but the bound.
+        """
+        if status is None:
+            status = Status.NO_GOOD_SUBGROUP if good.is_empty() else Status.LIMIT
+        arms = np.sort(round.check_arms(arms))
+        arms.setflags(write=False)
+        value = reward_of(round.reward, np.asarray(index, dtype=np.float64)[arms], arms)
+        return cls(
+            arms=arms,
+            value=value,
+            upper_bound=max(upper_bound, value),
+            status=status,
+            solver=solver,
+            seconds=seconds,
+            groups=good.touched(arms),
+        )
+
+    def __str__(self) -> str:
+        # Rounded down: only a proved optimum reads as 1.
+        alpha = "" if self.alpha is None else f", alpha {math.floor(1e6 * self.alpha) / 1e6:.6f}"
+        kind = "" if self.kind is None else f", {self.kind.name}"
+        head = (
+            f"{len(self.arms)} arms, value {self.value:.6g} of at most {self.upper_bound:.6g}{alpha} "
+            f"({self.status.name}{kind}, {self.solver}, {1e3 * self.seconds:.1f} ms)"
+        )
+        lines = [
+            f"  {group.label}: arms {list(group.arms)}"
+            + (
+                ""
+                if group.margin is None
+                else f", v {group.value:.4g}, threshold {group.threshold:.4g}, margin {group.margin + 0.0:+.4g}"
+            )
+            + ("" if group.probability is None else f", kept with probability {group.probability:.4f}")
+            for group in self.groups
+        ]
+        return "\n".join([head, *lines])
+
+    def __repr__(self) -> str:
+        return str(self)  # a notebook shows this; every array in full would hide the answer
+
+
+def is_proved(value: float, upper_bound: float, relative: float = EXACT, scale: float = 0.0) -> bool:
+    """Whether the bound is near enough to the value, relative to the bound or to ``scale``, whichever is larger."""
+    return upper_bound < math.inf and upper_bound - value <= relative * max(scale, abs(upper_bound))
