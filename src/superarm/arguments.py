@@ -74,6 +74,12 @@ def checked_seed(seed: Any) -> Seed:
     return int(seed)
 
 
+def seed_number(seed: Any) -> int:
+    """The seed as a whole number, drawn where it is a Generator or None."""
+    seed = checked_seed(seed)
+    return seed if isinstance(seed, int) else int(np.random.default_rng(seed).integers(2**63))
+
+
 def as_floats(argument: str, value: npt.ArrayLike, expected: str) -> npt.NDArray[np.float64]:
     """``value`` as a float64 array, the same one where it is; booleans are numbers in an array, not by themselves."""
     try:

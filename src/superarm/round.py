@@ -186,9 +186,7 @@ class Outcomes:
     @classmethod
     def of(cls, round: Round, arms: Any, outcomes: Any) -> Outcomes:
         """Check arms and outcomes against the round that they belong to."""
-        if not isinstance(round, Round):
-            raise InvalidArgument("round", "a superarm.Round", f"a {type(round).__name__}")
-        arms = round.check_arms(arms)
+        arms = checked_round(round).check_arms(arms)
         values = real_array(outcomes, "outcomes", "numbers")
         if not len(arms) and not values.size:
             values = values.reshape(0, 2)
@@ -199,6 +197,13 @@ class Outcomes:
         if np.isinf(values).any():
             raise InvalidArgument("outcomes", "finite numbers, or NaN where an outcome never came", "an infinite one")
         return cls(arms=arms, values=values)
+
+
+def checked_round(round: Any) -> Round:
+    """``round`` itself if it is one."""
+    if not isinstance(round, Round):
+        raise InvalidArgument("round", "a superarm.Round", f"a {type(round).__name__}")
+    return round
 
 
 def _context_column(column: Any, name: str) -> Array:

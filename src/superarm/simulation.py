@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from superarm.arguments import Seed, weight, whole_number
+from superarm.arguments import Seed, seed_number, weight, whole_number
 from superarm.calibration import covered
 from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument
 from superarm.policies.policy import Policy
-from superarm.policies.ties import seed_number
 from superarm.regret import optimum, performance, super_arm_regret, total_regret
 from superarm.selection import Selection
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Seed, fraction, positive, whole_number
+from superarm.arguments import Seed, fraction, positive, seed_number, whole_number
 from superarm.errors import InvalidArgument
 from superarm.groups import IntArray
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.oracle import SuperArmOracle
-from superarm.policies.ties import seed_number, tie_order
+from superarm.policies.ties import tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
 from superarm.posteriors.posterior import Belief, Posterior
-from superarm.round import Outcomes, Round
+from superarm.round import Outcomes, Round, checked_round
 from superarm.storage import storable
 
 
@@ -86,9 +86,7 @@ class Learner:
 
     def belief(self, round: Round) -> Belief:
         """What is believed of every arm of the round."""
-        if not isinstance(round, Round):
-            raise InvalidArgument("round", "a superarm.Round", f"a {type(round).__name__}")
-        return self.posterior.predict(round.contexts)
+        return self.posterior.predict(checked_round(round).contexts)
 
     def tie_order(self, round: Round) -> IntArray:
         """(M,) the arms in the order in which ties are broken: see :func:`~superarm.policies.ties.tie_order`."""

@@ -7,22 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Seed, checked_seed
 from superarm.feasible import WholeGroups
 from superarm.groups import Array, Groups, IntArray
 from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import is_per_arm
 from superarm.round import Round
-
-
-def seed_number(seed: Seed) -> int:
-    """The seed as a whole number, drawn where it is a Generator or None."""
-    seed = checked_seed(seed)
-    if isinstance(seed, np.random.Generator):
-        return int(seed.integers(2**63))
-    if seed is None:
-        return int(np.random.default_rng().integers(2**63))
-    return seed
 
 
 def tie_order(round: Round, seed: int) -> IntArray:

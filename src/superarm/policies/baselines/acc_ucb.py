@@ -28,14 +28,14 @@ from typing import Any
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Seed, fraction, positive, whole_number
+from superarm.arguments import Seed, fraction, positive, seed_number, whole_number
 from superarm.errors import InvalidArgument
 from superarm.groups import Array, IntArray
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.learner import oracle_or_exact
-from superarm.policies.ties import seed_number, tie_order
+from superarm.policies.ties import tie_order
 from superarm.posteriors.posterior import checked_contexts
 from superarm.rewards.normal_forms import Mask
 from superarm.round import Outcomes, Round

@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Seed, positive, whole_number
+from superarm.arguments import Seed, positive, seed_number, whole_number
 from superarm.groups import IntArray
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.cucb import Tally, rows_as_names
 from superarm.policies.learner import oracle_or_exact
-from superarm.policies.ties import ahead, seed_number, tie_order
+from superarm.policies.ties import ahead, tie_order
 from superarm.posteriors.posterior import checked_contexts
 from superarm.round import Outcomes, Round
 from superarm.selection import Selection

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Seed
+from superarm.arguments import Seed, seed_number
 from superarm.groups import Array, Groups, IntArray
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.learner import oracle_or_exact
-from superarm.policies.ties import ahead, seed_number, tie_order
+from superarm.policies.ties import ahead, tie_order
 from superarm.round import Outcomes, Round
 from superarm.selection import Selection
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Seed
+from superarm.arguments import Seed, seed_number
 from superarm.feasible import WholeGroups
 from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.policies.ties import seed_number, tie_order
+from superarm.policies.ties import tie_order
 from superarm.rewards.reward import Additive, reward_of
 from superarm.round import Outcomes, Round
 from superarm.selection import Selection, Status
