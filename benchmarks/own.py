@@ -10,7 +10,7 @@ import numpy as np
 
 import superarm as sa
 from benchmarks.peers.peer import Array, Problem
-from superarm.posteriors.kernel import Kernel
+from superarm.kernels.kernel import Kernel
 from superarm.posteriors.posterior import Posterior
 
 KERNELS: dict[str, Callable[..., Kernel]] = {"se": sa.SquaredExponential, "matern52": sa.Matern52}

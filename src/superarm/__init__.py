@@ -16,6 +16,8 @@ from superarm.checks.posterior import check_posterior
 from superarm.checks.rewards import check_group_reward, check_reward
 from superarm.feasible import AtMost, Exactly, WholeGroups
 from superarm.indices import Indices, beta, double_ucb
+from superarm.kernels.linear import Linear
+from superarm.kernels.stationary import Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
@@ -33,14 +35,11 @@ from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.policy import load
 from superarm.policies.tcgp_ts import TCGPTS
 from superarm.policies.tcgp_ucb import TCGPUCB
-from superarm.posteriors.exact import ExactPosterior
-from superarm.posteriors.gaussian_process import GaussianProcess
-from superarm.posteriors.inducing import GreedyVariance, RandomSubset
-from superarm.posteriors.kernels import Linear, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
+from superarm.posteriors.engines.inducing import GreedyVariance, RandomSubset
+from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess, SparsePosterior
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import Coregionalised, Independent
 from superarm.posteriors.posterior import Belief
-from superarm.posteriors.sparse import SparsePosterior
 from superarm.rewards import normal_forms
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz

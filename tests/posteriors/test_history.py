@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from superarm.posteriors.history import History, collapse, distinct_rows, find_rows, fingerprint, joined, merged
+from superarm.posteriors.history import History, collapse, joined, merged
+from superarm.posteriors.rows import distinct_rows, find_rows, fingerprint
 
 
 def remembered(x, y, sizes):

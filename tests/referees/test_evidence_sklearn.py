@@ -6,7 +6,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
 from superarm.posteriors import ExactPosterior, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
-from superarm.posteriors.fitting import _problems
+from superarm.posteriors.learning.fitting import _problems
 from tests.posteriors.dense import data
 
 # scikit-learn's order: variance, then lengthscales (alpha before), and the noise variance last.

@@ -13,9 +13,9 @@ from superarm.arguments import between, non_negative, whole_number
 from superarm.environments.environment import with_gaussian_noise
 from superarm.feasible import WholeGroups
 from superarm.groups import Array, IntArray
-from superarm.posteriors.basis import Basis, greedy
-from superarm.posteriors.kernel import Kernel
-from superarm.posteriors.kernels import SquaredExponential
+from superarm.kernels.kernel import Kernel
+from superarm.kernels.stationary import SquaredExponential
+from superarm.posteriors.engines.inducing import Basis, greedy
 from superarm.rewards.simple import Variance
 from superarm.round import Round
 

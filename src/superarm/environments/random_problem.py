@@ -14,7 +14,7 @@ from superarm.environments.environment import with_gaussian_noise
 from superarm.environments.gp_sample import gp_draw
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Array, IntArray
-from superarm.posteriors.kernels import Matern52, SquaredExponential
+from superarm.kernels.stationary import Matern52, SquaredExponential
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
 from superarm.rewards.simple import Max, Mean, Min, Sum, Variance

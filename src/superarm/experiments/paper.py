@@ -14,6 +14,8 @@ from superarm.environments.gp_sample import GPSample
 from superarm.environments.movies import Movies
 from superarm.experiments.experiment import BENCHMARK, DataKind, Experiment, Setting
 from superarm.experiments.naming import Maker, named
+from superarm.kernels.kernel import Kernel
+from superarm.kernels.stationary import Matern52, SquaredExponential
 from superarm.policies.baselines.acc_ucb import ACCUCB
 from superarm.policies.baselines.cc_mab import CCMAB
 from superarm.policies.baselines.clairvoyant import Clairvoyant
@@ -23,12 +25,9 @@ from superarm.policies.baselines.uniform import Uniform
 from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.tcgp_ts import TCGPTS
 from superarm.policies.tcgp_ucb import TCGPUCB
-from superarm.posteriors.gaussian_process import GaussianProcess
-from superarm.posteriors.inducing import RandomSubset
-from superarm.posteriors.kernel import Kernel
-from superarm.posteriors.kernels import Matern52, SquaredExponential
+from superarm.posteriors.engines.inducing import RandomSubset
+from superarm.posteriors.gaussian_process import GaussianProcess, SparsePosterior
 from superarm.posteriors.posterior import Posterior
-from superarm.posteriors.sparse import SparsePosterior
 
 DELTA = 0.05
 ZETA = 0.5

@@ -23,9 +23,10 @@ from threadpoolctl import threadpool_limits
 from superarm.errors import ForeignResults, InvalidArgument
 from superarm.experiments.experiment import BENCHMARK, Experiment, Setting, run_entropy, seed_of
 from superarm.experiments.results import COLUMNS, Results, as_parquet, claim_folder, read, write_frame
+from superarm.kernels import stationary
 from superarm.oracles.decomposition.solve import compiled
-from superarm.posteriors import state_space
-from superarm.posteriors.loops import loops
+from superarm.posteriors import rows
+from superarm.posteriors.engines.state_space import state_space
 from superarm.simulation import PLAYED, play, with_regret
 from superarm.storage import TEMPORARY, alone, replace_file
 
@@ -141,8 +142,9 @@ def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Co
 def _compile() -> None:
     """Load, or compile, whatever a policy may need."""
     compiled()
-    loops()
-    state_space.compiled()
+    stationary.loops()
+    rows.loops()
+    state_space.loops()
 
 
 def _rows_of_run(experiment: Experiment, units: list[Unit], run: int) -> pl.DataFrame:

@@ -15,8 +15,8 @@ import numpy as np
 
 from superarm.errors import InvalidArgument
 from superarm.groups import Array, IntArray
-from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
+from superarm.posteriors.rows import distinct_rows
 
 # Noise of at least this share of the variance: differences of covariances are not known better.
 ROUNDING = 1e-14

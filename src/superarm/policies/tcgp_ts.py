@@ -17,9 +17,9 @@ from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.learner import Learner, oracle_or_exact
-from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
+from superarm.posteriors.rows import distinct_rows
 from superarm.round import Round
 from superarm.selection import Selection
 

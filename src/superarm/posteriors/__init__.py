@@ -1,21 +1,21 @@
 """Posteriors: what is believed about the two expected outcomes after what was seen."""
 
-from superarm.posteriors.exact import ExactPosterior
-from superarm.posteriors.gaussian_process import GaussianProcess
-from superarm.posteriors.inducing import GreedyVariance, InducingRule, RandomSubset
-from superarm.posteriors.kernel import Kernel, ProductKernel, SumKernel
-from superarm.posteriors.kernels import (
+from superarm.kernels import (
+    Kernel,
     Linear,
     Matern12,
     Matern32,
     Matern52,
+    ProductKernel,
     RationalQuadratic,
     SquaredExponential,
+    SumKernel,
 )
+from superarm.posteriors.engines.inducing import GreedyVariance, InducingRule, RandomSubset
+from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess, SparsePosterior
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import Coregionalised, Independent
 from superarm.posteriors.posterior import Belief, Posterior
-from superarm.posteriors.sparse import SparsePosterior
 
 __all__ = [
     "Belief",

@@ -1,17 +1,105 @@
-"""The Gaussian-process posterior that needs no thought."""
+"""The posteriors of this library: one state of two outputs, and what can be asked of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import Self, cast
 
-from superarm.posteriors.adaptive import AdaptiveEngine
-from superarm.posteriors.kernel import Kernel
-from superarm.posteriors.outputs import Mean, Outputs
-from superarm.posteriors.stateful import StatefulPosterior
+import numpy as np
+import numpy.typing as npt
+
+from superarm.arguments import Seed, checked_seed
+from superarm.errors import InvalidArgument
+from superarm.kernels.kernel import Kernel
+from superarm.posteriors.engines.adaptive import AdaptiveEngine
+from superarm.posteriors.engines.engine import Engine
+from superarm.posteriors.engines.exact import Catalogue, ExactEngine
+from superarm.posteriors.engines.inducing import GreedyVariance, InducingRule, PairedRule
+from superarm.posteriors.engines.low_rank import error_bounds
+from superarm.posteriors.engines.sparse import SparseEngine
+from superarm.posteriors.learning.fitting import learned
+from superarm.posteriors.learning.learning import LEARNING, Learning
+from superarm.posteriors.outputs import Coregionalised, Mean, Outputs, PointKernel
+from superarm.posteriors.posterior import Array, Belief, checked_contexts
+from superarm.posteriors.rows import distinct_rows
 from superarm.posteriors.two_outputs import TwoOutputs
 from superarm.storage import storable
+
+_GREEDY = GreedyVariance()
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class StatefulPosterior:
+    """A posterior that is its state; its members differ in the engines that they put there."""
+
+    state: TwoOutputs
+
+    def _with(self, state: TwoOutputs) -> Self:
+        posterior = object.__new__(type(self))
+        object.__setattr__(posterior, "state", state)
+        return posterior
+
+    def predict(self, contexts: npt.ArrayLike) -> Belief:
+        """Belief about both expected outcomes at contexts ``(M, D)``."""
+        return self.state.predict(contexts)
+
+    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> Self:
+        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
+        return self._with(self.state.condition(contexts, outcomes))
+
+    def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> Self:
+        """The same data with hyperparameters learnt from them: see :class:`Learning`.
+
+        This very posterior, where there is too little to learn from, nothing better is found, or the outcomes are no
+        longer kept.
+        """
+        state = learned(self.state, learning, checked_seed(seed))
+        return self if state is self.state else self._with(state)
+
+    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
+        """Posterior covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``.
+
+        ``(2, M, N)``; without others it is that of the contexts among themselves, ``(2, M, M)``.
+        """
+        return self.state.covariance(contexts, others)
+
+    def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
+        """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
+        return self.state.sample(contexts, n, checked_seed(seed))
+
+    def log_marginal_likelihood(self) -> float:
+        """Log density of every outcome seen, repeats included, under prior and noise; a lower bound if sparse."""
+        return self.state.log_marginal_likelihood()
+
+    @property
+    def kernel(self) -> Kernel | tuple[Kernel, Kernel] | Coregionalised:
+        """The kernel, as it was given or learnt since: one that both outputs share, the pair, or their relation."""
+        outputs = self.state.outputs
+        if isinstance(outputs, Coregionalised):
+            return outputs
+        shared = outputs.first is outputs.second or self.state.given.tied  # loaded ones are two objects
+        return outputs.first if shared else (outputs.first, outputs.second)
+
+    @property
+    def noise_std(self) -> tuple[float, float]:
+        """Standard deviation of the noise of each output."""
+        return self.state.noise_std
+
+    @property
+    def observations(self) -> int:
+        """Number of rows of outcomes seen, without those in which no outcome came."""
+        return self.state.history.observations
+
+    @property
+    def distinct(self) -> int:
+        """Number of distinct contexts observed."""
+        return self.state.history.distinct
+
+    @property
+    def jitter(self) -> float:
+        """Largest variance that rounding ever forced onto a covariance; 0.0 normally."""
+        return max(engine.jitter for engine in self.state.engines)
 
 
 @storable
@@ -80,3 +168,140 @@ class GaussianProcess(StatefulPosterior):
 
     def __repr__(self) -> str:
         return f"GaussianProcess({self.state.description()}, form={self.form!r})"
+
+
+@storable
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ExactPosterior(StatefulPosterior):
+    """Gaussian-process posterior of both outputs, exact up to rounding; immutable.
+
+    New contexts extend a Cholesky factor, in O(n^2 K) for K of them after n; repeated contexts collapse
+    exactly into count-weighted means, so the cost follows the number of distinct contexts.
+
+    Parameters
+    ----------
+    kernel
+        One kernel for both outputs (independent, one factor serves both), a pair of kernels,
+        :class:`Independent` or :class:`Coregionalised`.
+    noise_std
+        Standard deviation of the noise: one number, or one for each output.
+    mean
+        Prior mean: a number, one for each output, or a function of contexts ``(M, D)`` to ``(M, 2)``
+        (a posterior with a function cannot be saved).
+    catalogue
+        Contexts that will come again and again, ``(C, D)``: their part of the computation is kept and only extended,
+        so that a round costs O(n K C) instead of O(n^2 C). They are saved with the posterior. Other contexts are
+        as welcome as without it.
+    catalogue_memory
+        Most bytes that each output may keep for the catalogue, 8 n C where it has n distinct contexts observed; beyond
+        this, every other context is dropped from it.
+
+    Examples
+    --------
+    >>> import numpy as np, superarm as sa
+    >>> shelf = np.linspace(0, 1, 1000)[:, None]
+    >>> posterior = sa.ExactPosterior(sa.Matern52(lengthscale=0.2), noise_std=0.1, catalogue=shelf)
+    >>> posterior.condition(shelf[[3, 500]], [[1.0, 0.0], [0.5, 0.5]]).predict(shelf[[3, 4]]).mean.round(2)
+    array([[0.99, 0.  ],
+           [0.99, 0.  ]])
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | tuple[Kernel, Kernel] | Outputs,
+        noise_std: float | Sequence[float],
+        *,
+        mean: Mean = 0.0,
+        catalogue: npt.ArrayLike | None = None,
+        catalogue_memory: int = 1 << 30,
+    ) -> None:
+        if isinstance(catalogue_memory, bool) or not isinstance(catalogue_memory, int) or catalogue_memory < 0:
+            raise InvalidArgument("catalogue_memory", "a whole number of bytes", repr(catalogue_memory))
+        state = TwoOutputs.prior(kernel, noise_std, mean, ExactEngine.empty)
+        if catalogue is not None:
+            contexts = checked_contexts(catalogue, None, "catalogue")
+
+            def expecting(points: Array, engine: Engine) -> ExactEngine:
+                assert isinstance(engine, ExactEngine)
+                return replace(engine, catalogue=Catalogue.of(points, len(engine.within), catalogue_memory))
+
+            state = state.expecting(contexts, expecting)
+        object.__setattr__(self, "state", state)
+
+    def __repr__(self) -> str:
+        return f"ExactPosterior({self.state.description()}, jitter={self.jitter:g}{self._kept()})"
+
+    def _kept(self) -> str:
+        sizes = [len(e.catalogue) for e in self.state.engines if isinstance(e, ExactEngine) and e.catalogue is not None]
+        return f", catalogue={min(sizes)}" if sizes else ""
+
+
+@storable
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class SparsePosterior(StatefulPosterior):
+    """Sparse Gaussian-process posterior of both outputs (Titsias 2009, the collapsed form); immutable.
+
+    Conditioning on K outcomes costs O(r^2 K) while the r inducing points stay, however many outcomes
+    were seen; when they change, the statistics are recomputed from the distinct contexts kept.
+
+    Parameters
+    ----------
+    kernel
+        One kernel for both outputs (independent, one basis serves both), a pair of kernels,
+        :class:`Independent` or :class:`Coregionalised`.
+    noise_std
+        Standard deviation of the noise: one number, or one for each output.
+    inducing
+        :class:`GreedyVariance`, :class:`RandomSubset`, or a rule with a method ``choose``.
+    mean
+        Prior mean: a number, one for each output, or a function of contexts ``(M, D)`` to ``(M, 2)``
+        (a posterior with a function cannot be saved).
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | tuple[Kernel, Kernel] | Outputs,
+        noise_std: float | Sequence[float],
+        *,
+        inducing: InducingRule = _GREEDY,
+        mean: Mean = 0.0,
+    ) -> None:
+        if isinstance(inducing, type) or not isinstance(inducing, InducingRule):
+            expected = "GreedyVariance, RandomSubset, or an object with choose"
+            raise InvalidArgument("inducing", expected, repr(inducing))
+
+        def engine(kernel: Kernel, columns: int) -> SparseEngine:
+            own: InducingRule = PairedRule(inducing) if isinstance(kernel, PointKernel) else inducing
+            return SparseEngine.empty(kernel, own, np.empty((0, 0)), columns)
+
+        object.__setattr__(self, "state", TwoOutputs.prior(kernel, noise_std, mean, engine))
+
+    def error_bounds(self, contexts: npt.ArrayLike) -> tuple[Array, Array]:
+        """Upper bounds of the errors of mean and std at contexts ``(M, D)`` against the exact ones, each ``(M, 2)``.
+
+        They hold for any inducing points, up to rounding (about 1e-9), and are small only where these represent the
+        prior at nearly every context, observed or asked for.
+        """
+        x = checked_contexts(contexts, self.state.history.dimension)
+
+        def bounds(engine: Engine, points: Array) -> tuple[Array, Array]:
+            assert isinstance(engine, SparseEngine)
+            return error_bounds(engine, points)
+
+        return self.state.gathered(bounds, x)
+
+    @property
+    def inducing_points(self) -> Array:
+        """The contexts kept as inducing points, ``(s, D)``; the union when the outputs keep different ones."""
+        if self.state.history.dimension is None:
+            return np.empty((0, 0))
+        contexts = np.concatenate(
+            [e.kept[:, : self.state.history.dimension] for e in self.state.engines if isinstance(e, SparseEngine)]
+        )
+        first, _ = distinct_rows(contexts)
+        points = contexts[np.sort(first)]
+        points.setflags(write=False)
+        return points
+
+    def __repr__(self) -> str:
+        return f"SparsePosterior({self.state.description()}, inducing_points={len(self.inducing_points)})"

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from superarm.posteriors.loops import loops
 from superarm.posteriors.posterior import Array
+from superarm.posteriors.rows import fingerprint, loops
 from superarm.storage import storable
 
 
@@ -78,13 +78,6 @@ class History:
         return replace(self, runs=(), declared=self.dimension)
 
 
-def fingerprint(rows: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
-    """64 well-mixed bits of each row, a pure function of its bytes and the seed, ``(n,)``."""
-    bits = np.ascontiguousarray(rows).view(np.uint64)
-    keys: npt.NDArray[np.uint64] = loops().fingerprint(bits, np.uint64(seed % 2**64))
-    return keys
-
-
 def collapse(contexts: Array, counts: Array, means: Array, scatters: Array) -> Collapsed:
     """Merge rows of equal contexts: C = sum c, m = sum c m / C, s = sum s + sum c (m - mean)^2."""
     return _merged(contexts, counts, means, scatters, fingerprint(contexts))
@@ -120,34 +113,3 @@ def joined(runs: tuple[Collapsed, ...]) -> Collapsed:
         np.concatenate([run.scatters for run in runs]),
         np.concatenate([run.keys for run in runs]),
     )
-
-
-def words(x: Array) -> npt.NDArray[np.uint64]:
-    """The rows of x ``(n, D)`` as whole numbers, equal where the rows are equal."""
-    return np.add(x, 0.0, order="C").view(np.uint64)  # -0.0 + 0.0 is 0.0
-
-
-def distinct_rows(x: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Where the distinct rows of x first occur, in lexicographic order, and which of them each row is.
-
-    With ``first, inverse = distinct_rows(x)``, ``x[first][inverse]`` equals x; ``x[first]`` does not
-    depend on the order of the rows.
-    """
-    first, which = loops().distinct(words(x))
-    order = _lexicographic(x.take(first, axis=0))
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return first.take(order), rank.take(which)
-
-
-def find_rows(x: Array, among: Array) -> npt.NDArray[np.intp]:
-    """Where each row of x ``(n, D)`` is among distinct rows ``(m, D)``, or -1: ``(n,)``."""
-    place: npt.NDArray[np.intp] = loops().find(words(x), words(among))
-    return place
-
-
-def _lexicographic(rows: Array) -> npt.NDArray[np.intp]:
-    """The order of distinct rows; the first column alone decides where no value of it occurs twice."""
-    order = np.argsort(rows[:, 0], kind="stable")
-    leading = rows[order, 0]
-    return order if (leading[1:] != leading[:-1]).all() else np.lexsort(rows.T[::-1])

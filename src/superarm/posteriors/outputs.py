@@ -10,9 +10,13 @@ import numpy as np
 
 from superarm.arguments import as_floats
 from superarm.errors import InvalidArgument
-from superarm.posteriors.kernel import Kernel, checked_kernel, evaluate
+from superarm.kernels.kernel import Kernel, checked_kernel, evaluate, gradients, parameters, with_parameters
 from superarm.posteriors.posterior import Array
 from superarm.storage import storable
+
+# Outputs correlated beyond this are one process for all purposes; nothing is learnt about their relation.
+ONE_PROCESS = 1.0 - 1e-9
+RATIO = 1e9  # just below (1 + rho) / (1 - rho) there
 
 Matrix: TypeAlias = Sequence[Sequence[float]] | Array
 Mean: TypeAlias = float | Sequence[float] | Callable[[Array], Array]
@@ -103,6 +107,56 @@ class PointKernel:
         """Prior variance of each point, ``(n,)``."""
         i = x[:, -1].astype(np.intp)
         return np.asarray(self.outputs.matrix)[i, i] * self.outputs.kernel.diagonal(x[:, :-1])
+
+    def parameters(self) -> Array:
+        return np.concatenate([parameters(self.outputs.kernel), _relation(self.outputs)])
+
+    def with_parameters(self, values: Array) -> PointKernel:
+        p = len(parameters(self.outputs.kernel))
+        return PointKernel(_related(self.outputs, with_parameters(self.outputs.kernel, values[:p]), values[p:]))
+
+    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
+        i, j = x[:, -1].astype(np.intp), y[:, -1].astype(np.intp)
+        b = np.asarray(self.outputs.matrix)
+        contexts = x[:, :-1], y[:, :-1]
+        by_kernel = tuple(b[i][:, j] * slope for slope in gradients(self.outputs.kernel, *contexts))
+        if not len(_relation(self.outputs)):
+            return by_kernel
+        (first, across), (_, second) = b
+        # B_12 = rho sqrt(B_11 B_22), and d rho / dlog((1 + rho) / (1 - rho)) = (1 - rho^2) / 2.
+        turn = 0.5 * (np.sqrt(first * second) - across**2 / np.sqrt(first * second))
+        by_relation = np.array(
+            [
+                [[first, 0.5 * across], [0.5 * across, 0.0]],
+                [[0.0, 0.5 * across], [0.5 * across, second]],
+                [[0.0, turn], [turn, 0.0]],
+            ]
+        )
+        k = self.outputs.kernel(*contexts)
+        return (*by_kernel, *(slope[i][:, j] * k for slope in by_relation))
+
+
+def _relation(outputs: Coregionalised) -> Array:
+    """B_11, B_22 and (1 + rho) / (1 - rho) with the correlation rho.
+
+    Positive and free, they give every positive definite B, and unlike a Cholesky factor's entries they treat both
+    outputs alike; the last is the variance of the sum of both outputs over that of their difference, when they are
+    brought to one scale. A singular B says that there is one process, and stays.
+    """
+    (first, across), (_, second) = np.asarray(outputs.matrix)
+    scale = np.sqrt(first * second)
+    if not abs(across) < ONE_PROCESS * scale:
+        return np.empty(0)
+    return np.array([first, second, (scale + across) / (scale - across)])
+
+
+def _related(outputs: Coregionalised, kernel: Kernel, relation: Array) -> Coregionalised:
+    if not len(relation):
+        return Coregionalised(kernel, outputs.matrix)
+    first, second, ratio = relation
+    ratio = min(max(ratio, 1.0 / RATIO), RATIO)
+    across = np.sqrt(first * second) * (ratio - 1.0) / (ratio + 1.0)
+    return Coregionalised(kernel, np.array([[first, across], [across, second]]))
 
 
 def both_points(contexts: Array) -> Array:

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from superarm.arguments import Seed
 from superarm.errors import InvalidArgument
-from superarm.posteriors.engine import Engine, Observations, semidefinite_root
-from superarm.posteriors.history import Collapsed, History, collapse, distinct_rows, joined
-from superarm.posteriors.kernel import Kernel
+from superarm.kernels.kernel import Kernel
+from superarm.posteriors.engines.engine import Engine, Observations, semidefinite_root
+from superarm.posteriors.history import Collapsed, History, collapse, joined
 from superarm.posteriors.outputs import (
     Coregionalised,
     Given,
@@ -34,6 +34,7 @@ from superarm.posteriors.outputs import (
     settled_outputs,
 )
 from superarm.posteriors.posterior import Array, Belief, checked_contexts, checked_outcomes
+from superarm.posteriors.rows import distinct_rows
 from superarm.storage import storable
 
 # Rounding of a difference of covariances, relative to the prior variance.

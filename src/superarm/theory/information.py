@@ -17,10 +17,10 @@ from scipy.linalg import lapack
 from superarm.arguments import positive, whole_number
 from superarm.errors import InvalidArgument
 from superarm.groups import IntArray
-from superarm.posteriors.exact import ExactPosterior
-from superarm.posteriors.history import distinct_rows
-from superarm.posteriors.kernel import Kernel, checked_kernel
+from superarm.kernels.kernel import Kernel, checked_kernel
+from superarm.posteriors.gaussian_process import ExactPosterior
 from superarm.posteriors.posterior import Array, checked_contexts
+from superarm.posteriors.rows import distinct_rows
 
 RoundsOfContexts = Iterable[npt.ArrayLike]
 

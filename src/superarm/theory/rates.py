@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from superarm.arguments import whole_number
-from superarm.posteriors.kernel import Kernel, checked_kernel
-from superarm.posteriors.kernels import Linear, Matern32, Matern52, SquaredExponential
+from superarm.kernels.kernel import Kernel, checked_kernel
+from superarm.kernels.linear import Linear
+from superarm.kernels.stationary import Matern32, Matern52, SquaredExponential
 
 Rate = Callable[[float, float, float], float]
 

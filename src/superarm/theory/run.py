@@ -12,7 +12,7 @@ from superarm.arguments import as_floats, fraction, weight
 from superarm.errors import InvalidArgument
 from superarm.groups import Array
 from superarm.indices import beta as beta_of
-from superarm.posteriors.kernel import Kernel
+from superarm.kernels.kernel import Kernel
 from superarm.posteriors.outputs import Coregionalised, Outputs, settled_noise, settled_outputs
 from superarm.theory.information import RoundGains, RoundsOfContexts, gains_of_rounds, greedy_information_gain
 from superarm.theory.regret_bounds import (

@@ -9,9 +9,10 @@ import numpy as np
 
 from superarm.feasible import WholeGroups, largest_sum
 from superarm.groups import Array, IntArray
-from superarm.posteriors.exact import ExactEngine, ExactPosterior
-from superarm.posteriors.history import distinct_rows
-from superarm.posteriors.kernel import Kernel, checked_kernel
+from superarm.kernels.kernel import Kernel, checked_kernel
+from superarm.posteriors.engines.exact import ExactEngine
+from superarm.posteriors.gaussian_process import ExactPosterior
+from superarm.posteriors.rows import distinct_rows
 from superarm.round import Round
 from superarm.theory.information import Variances, noise_variance
 

@@ -9,9 +9,9 @@ from types import ModuleType
 
 import numpy as np
 
+from superarm.compiled import loops
 from superarm.feasible import WholeGroups
 from superarm.groups import Array, IntArray, sums_by
-from superarm.jit import loops
 from superarm.oracles.decomposition.model import Model, build
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, additive_scores, found_by_sum

@@ -17,7 +17,7 @@ from superarm.groups import Array, IntArray
 from superarm.policies.cautious.certificates.certificate import Sets
 from superarm.policies.cautious.certificates.judge import Judge, certificate_of
 from superarm.policies.cautious.search import Candidate
-from superarm.posteriors.history import distinct_rows
+from superarm.posteriors.rows import distinct_rows
 from superarm.rewards.normal_forms import Mask
 
 MOST_ARMS = 10  # added in a round, but for those that Exactly demands, and two groups where they are picked whole

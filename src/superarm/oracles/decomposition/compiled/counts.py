@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.jit import compiled
+from superarm.compiled import compiled
 
 SLACK = 1e-11  # relative, above what sums of profiles lose to rounding
 

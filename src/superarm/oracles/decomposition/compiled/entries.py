@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.jit import compiled
+from superarm.compiled import compiled
 from superarm.oracles.decomposition.compiled.dominance import undominated, widened
 from superarm.oracles.decomposition.compiled.lagrangian import CLOSE, by_worth, ends, single_arms, walk
 from superarm.oracles.decomposition.compiled.ranking import descending

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.jit import compiled
+from superarm.compiled import compiled
 from superarm.oracles.decomposition.compiled.ranking import best
 
 CLOSE = 1e-11  # relative distance at which two bounds count as equal

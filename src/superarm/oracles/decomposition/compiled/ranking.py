@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.jit import compiled
+from superarm.compiled import compiled
 
 FEW = 64  # up to so many are kept sorted by insertion; more are sorted as a whole
 

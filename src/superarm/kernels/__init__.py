@@ -1,0 +1,18 @@
+"""Kernels: covariance functions of contexts, with the gradients that learning needs."""
+
+from superarm.kernels.kernel import Kernel, ProductKernel, SumKernel, Tunable
+from superarm.kernels.linear import Linear
+from superarm.kernels.stationary import Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
+
+__all__ = [
+    "Kernel",
+    "SquaredExponential",
+    "Matern12",
+    "Matern32",
+    "Matern52",
+    "Linear",
+    "RationalQuadratic",
+    "SumKernel",
+    "ProductKernel",
+    "Tunable",
+]

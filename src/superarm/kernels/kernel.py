@@ -1,0 +1,210 @@
+"""What a kernel promises, how kernels combine, and which hyperparameters they have.
+
+A user's kernel is any object with ``__call__`` and ``diagonal``; it must be positive semidefinite. One that also has
+``into(x, y, out)`` is spared a copy of every value, and one with the methods of :class:`Tunable` can be learnt.
+
+A kernel's hyperparameters, all positive, are a flat array: those of the kernels here are lengthscales (one, or one for
+each dimension), variance and, for the rational quadratic, alpha; sums and products have those of both parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Protocol, Self, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from superarm.arguments import as_floats, positive
+from superarm.errors import InvalidArgument
+from superarm.groups import Array
+from superarm.storage import storable
+
+Lengthscale: TypeAlias = float | Sequence[float] | Array
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """A covariance function k."""
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """k(x_i, y_j) for x ``(n, D)`` and y ``(m, D)``: ``(n, m)``."""
+        ...
+
+    def diagonal(self, x: Array) -> Array:
+        """k(x_i, x_i) for x ``(n, D)``: ``(n,)``, the same bits as the diagonal of ``self(x, x)``."""
+        ...
+
+
+@runtime_checkable
+class Tunable(Protocol):
+    """A kernel whose p positive hyperparameters can be learnt."""
+
+    def parameters(self) -> Array:
+        """The hyperparameters, positive, ``(p,)``."""
+        ...
+
+    def with_parameters(self, values: Array) -> Kernel:
+        """The same kernel with other hyperparameters ``(p,)``."""
+        ...
+
+    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
+        """The p derivatives of k(x_i, y_j) by the logarithm of a hyperparameter, each ``(n, m)``."""
+        ...
+
+
+class Combinable:
+    """A kernel with the operators ``+`` and ``*``."""
+
+    def __add__(self: Kernel, other: Kernel) -> SumKernel:
+        return SumKernel(self, other)
+
+    def __mul__(self: Kernel, other: Kernel) -> ProductKernel:
+        return ProductKernel(self, other)
+
+
+@dataclass(frozen=True)
+class PairOfKernels(Combinable):
+    """Two kernels and the hyperparameters of both."""
+
+    first: Kernel
+    second: Kernel
+
+    def __post_init__(self) -> None:
+        checked_kernel("first", self.first)
+        checked_kernel("second", self.second)
+
+    def parameters(self) -> Array:
+        return np.concatenate([parameters(self.first), parameters(self.second)])
+
+    def with_parameters(self, values: Array) -> Self:
+        p = len(parameters(self.first))
+        return type(self)(with_parameters(self.first, values[:p]), with_parameters(self.second, values[p:]))
+
+
+@storable
+class SumKernel(PairOfKernels):
+    """Sum of two kernels, ``k(x, y) = k_1(x, y) + k_2(x, y)``."""
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return self.first(x, y) + self.second(x, y)
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        return self.first.diagonal(x) + self.second.diagonal(x)
+
+    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
+        return (*gradients(self.first, x, y), *gradients(self.second, x, y))
+
+
+@storable
+class ProductKernel(PairOfKernels):
+    """Product of two kernels, ``k(x, y) = k_1(x, y) k_2(x, y)``."""
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return self.first(x, y) * self.second(x, y)
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        return self.first.diagonal(x) * self.second.diagonal(x)
+
+    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
+        first, second = self.first(x, y), self.second(x, y)
+        return (
+            *(slope * second for slope in gradients(self.first, x, y)),
+            *(first * slope for slope in gradients(self.second, x, y)),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaledKernel(Combinable):
+    """A kernel of contexts measured in lengthscales, one or one for each dimension, with a variance in front.
+
+    The fields are its hyperparameters. A subclass has the ``gradients`` of its own formula: one without is not learnt.
+    """
+
+    lengthscale: Lengthscale = 1.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lengthscale", _checked_lengthscale(self.lengthscale))
+        for field in fields(self)[1:]:
+            object.__setattr__(self, field.name, positive(field.name, getattr(self, field.name)))
+
+    def reciprocals(self, x: Array, y: Array) -> Array:
+        """1 / l_d for each dimension of x ``(n, D)`` and y ``(m, D)``, ``(D,)``."""
+        if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
+            raise InvalidArgument("x, y", "arrays of shapes (n, D) and (m, D)", f"shapes {x.shape} and {y.shape}")
+        scales = np.asarray(self.lengthscale, dtype=np.float64)
+        if scales.ndim == 1 and len(scales) != x.shape[1]:
+            raise InvalidArgument("lengthscale", f"one for each of {x.shape[1]} dimensions", f"{len(scales)}")
+        reciprocals = np.empty(x.shape[1])
+        reciprocals[:] = 1.0 / scales
+        return reciprocals
+
+    def by_lengthscale(self, by_dimension: list[Array]) -> list[Array]:
+        """Derivatives for each dimension, as one for each lengthscale that the kernel has."""
+        return by_dimension if np.ndim(self.lengthscale) else [sum(by_dimension[1:], by_dimension[0])]
+
+    def parameters(self) -> Array:
+        return np.concatenate([np.atleast_1d(getattr(self, field.name)) for field in fields(self)])
+
+    def with_parameters(self, values: Array) -> Self:
+        scales = np.size(self.lengthscale)
+        lengthscale = values[:scales] if np.ndim(self.lengthscale) else values[0]
+        others = {field.name: value for field, value in zip(fields(self)[1:], values[scales:], strict=True)}
+        return replace(self, lengthscale=lengthscale, **others)
+
+
+def _checked_lengthscale(value: Lengthscale) -> float | tuple[float, ...]:
+    """One positive finite lengthscale, or a tuple of one for each dimension."""
+    expected = "a positive finite number, or one for each dimension"
+    scales = as_floats("lengthscale", value, expected)
+    if scales.ndim > 1 or scales.size == 0 or not (np.isfinite(scales) & (scales > 0)).all():
+        raise InvalidArgument("lengthscale", expected, repr(value))
+    return float(scales) if scales.ndim == 0 else tuple(scales.tolist())
+
+
+def checked_kernel(argument: str, kernel: object) -> Kernel:
+    """``kernel`` itself if it keeps the protocol."""
+    if isinstance(kernel, type) or not isinstance(kernel, Kernel):
+        raise InvalidArgument(argument, "a kernel (an object with __call__(x, y) and diagonal(x))", repr(kernel))
+    return kernel
+
+
+def evaluate(kernel: Kernel, x: Array, y: Array, out: Array) -> None:
+    """Write ``kernel(x, y)`` into out ``(n, m)``, rows of a larger array; in place where the kernel knows how."""
+    into = getattr(kernel, "into", None)
+    if into is None:
+        out[:] = kernel(x, y)
+    else:
+        into(x, y, out)
+
+
+def parameters(kernel: Kernel) -> Array:
+    """The hyperparameters of a kernel, positive, ``(p,)``; none where it does not declare them.
+
+    >>> from superarm.kernels import Matern52, Linear
+    >>> parameters(Matern52(lengthscale=[0.2, 3.0]) + Linear(variance=0.5))
+    array([0.2, 3. , 1. , 1. , 0.5])
+    """
+    tunable = _tunable(kernel)
+    return np.empty(0) if tunable is None else np.array(tunable.parameters(), dtype=np.float64)
+
+
+def with_parameters(kernel: Kernel, values: Array) -> Kernel:
+    """The same kernel with other hyperparameters ``(p,)``, in the order of :func:`parameters`."""
+    tunable = _tunable(kernel)
+    return kernel if tunable is None else tunable.with_parameters(values)
+
+
+def gradients(kernel: Kernel, x: Array, y: Array) -> tuple[Array, ...]:
+    """The p derivatives of k(x_i, y_j) by the logarithm of each hyperparameter, each ``(n, m)``."""
+    tunable = _tunable(kernel)
+    return () if tunable is None else tuple(tunable.gradients(x, y))
+
+
+def _tunable(kernel: Kernel) -> Tunable | None:
+    """The kernel, where it declares its hyperparameters; a subclass may have changed the formula of its parent."""
+    inherited = isinstance(kernel, ScaledKernel) and "gradients" not in vars(type(kernel))
+    return kernel if isinstance(kernel, Tunable) and not inherited else None

@@ -1,0 +1,36 @@
+"""The linear kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from superarm.groups import Array
+from superarm.kernels.kernel import ScaledKernel
+from superarm.storage import storable
+
+
+@storable
+class Linear(ScaledKernel):
+    """Linear functions through the origin, ``k(x, y) = variance * sum_d x_d y_d / l_d^2``."""
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        # Summed dimension by dimension, as in `diagonal`: a matrix product may round differently.
+        k = np.zeros((len(x), len(y)))
+        for d, reciprocal in enumerate(self.reciprocals(x, y)):
+            k += np.multiply.outer(x[:, d] * reciprocal, y[:, d] * reciprocal)
+        k *= self.variance
+        return k
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        k = np.zeros(len(x))
+        for d, reciprocal in enumerate(self.reciprocals(x, x)):
+            k += np.square(x[:, d] * reciprocal)
+        k *= self.variance
+        return k
+
+    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
+        parts = [
+            np.multiply.outer(x[:, d] * r, y[:, d] * r) * self.variance for d, r in enumerate(self.reciprocals(x, y))
+        ]
+        return (*self.by_lengthscale([-2.0 * part for part in parts]), sum(parts, np.zeros((len(x), len(y)))))

@@ -1,0 +1,106 @@
+"""Stationary kernels, distance and profile in one pass.
+
+Every operation is rounded as it is written (no fused or reordered arithmetic), so a value depends on the two points
+alone: neither on its place in the array nor on the machine.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from superarm.compiled import compiled
+
+# exp(-x) is 0 from here on: just before the least normal number.
+VANISHED = 708.0
+# s^2 that is beyond this is cut: the polynomial must not overflow before the exponential makes it vanish.
+FAR = 1e9
+
+PER_LN2 = 1.0 / math.log(2.0)
+LN2_HIGH = 6.93147180369123816490e-01  # its last bits are 0: a product with a small whole number is exact
+LN2_LOW = 1.90821492927058770002e-10
+WHOLE = 1.5 * 2.0**52  # added to a number below 2^51, it leaves the nearest whole number in the last bits
+T4, T5, T6, T7, T8, T9, T10, T11, T12, T13 = (1.0 / math.factorial(i) for i in range(4, 14))
+
+
+@compiled
+def reduced(x):
+    """Parts of exp(-x) = p 2^k, x in [0, VANISHED]: p, and k as the last bits of a float.
+
+    -x = k ln 2 + r with |r| <= ln(2) / 2, and p = exp(r) by its Taylor polynomial of degree 13: 2e-17 relative.
+    """
+    t = WHOLE - x * PER_LN2
+    k = t - WHOLE
+    r = (-x - k * LN2_HIGH) - k * LN2_LOW
+    p = T13 * r + T12
+    p = p * r + T11
+    p = p * r + T10
+    p = p * r + T9
+    p = p * r + T8
+    p = p * r + T7
+    p = p * r + T6
+    p = p * r + T5
+    p = p * r + T4
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    p = p * r + 1.0
+    return p * r + 1.0, t
+
+
+@compiled
+def fill(form, x, columns, reciprocals, variance, out):
+    """``out[i, j] = variance * profile(r^2)`` for x ``(n, D)`` and columns ``(D, m)``; see `stationary`.
+
+    Forms: 0 squared exponential, 1 Matern-1/2, 2 Matern-3/2, 3 Matern-5/2, 4 r^2 itself.
+    """
+    n, m = out.shape
+    power = np.empty(m)
+    bits = power.view(np.int64)
+    for i in range(n):
+        row = out[i]
+        for d in range(x.shape[1]):
+            a, reciprocal, column = x[i, d], reciprocals[d], columns[d]
+            if d == 0:
+                for j in range(m):
+                    difference = (a - column[j]) * reciprocal
+                    row[j] = difference * difference
+            else:
+                for j in range(m):
+                    difference = (a - column[j]) * reciprocal
+                    row[j] += difference * difference
+        if form == 0:
+            for j in range(m):
+                s = 0.5 * row[j]
+                p, power[j] = reduced(min(s, VANISHED))
+                row[j] = p if s < VANISHED else 0.0
+        elif form == 1:
+            for j in range(m):
+                s = math.sqrt(row[j])
+                p, power[j] = reduced(min(s, VANISHED))
+                row[j] = p if s < VANISHED else 0.0
+        elif form == 2:
+            for j in range(m):
+                s = math.sqrt(3.0 * min(row[j], FAR))
+                p, power[j] = reduced(min(s, VANISHED))
+                row[j] = (1.0 + s) * p if s < VANISHED else 0.0
+        elif form == 3:
+            for j in range(m):
+                square = 5.0 * min(row[j], FAR)
+                s = math.sqrt(square)
+                p, power[j] = reduced(min(s, VANISHED))
+                row[j] = (square * (1.0 / 3.0) + s + 1.0) * p if s < VANISHED else 0.0
+        if form < 4:
+            # 2^k from k: the exponent bits of a float.
+            for j in range(m):
+                bits[j] = (bits[j] + 1023) << 52
+            for j in range(m):
+                row[j] *= power[j]
+        if variance != 1.0:
+            for j in range(m):
+                row[j] *= variance
+
+
+def warm_up() -> None:
+    """Load, or compile, every loop."""
+    fill(0, np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1), 1.0, np.empty((1, 1)))

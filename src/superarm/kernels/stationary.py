@@ -1,0 +1,132 @@
+"""The stationary kernels: squared exponential, Matern 1/2, 3/2, 5/2, rational quadratic.
+
+Write r for the scaled distance, ``r^2 = sum_d a_d`` with ``a_d = (x_d - y_d)^2 / l_d^2``. The differences are taken
+before scaling and squaring: for near points they are exact, whereas |x|^2 + |y|^2 - 2 x.y would turn a rounding of
+1e-16 in r^2 into 1e-8 in r. For the gradients, dk / dlog l_d = -2 k'(r^2) a_d and dk / dlog variance = k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from superarm import compiled
+from superarm.groups import Array
+from superarm.kernels.kernel import ScaledKernel
+from superarm.storage import storable
+
+# Keeps -2 k'(r^2) a_d at 0 instead of 0 * inf; every kernel has vanished long before.
+FARTHEST = 1e300
+
+loops = partial(compiled.loops, "superarm.kernels.loops", "compiling the kernels; some 2 seconds, once")
+
+
+class Stationary(ScaledKernel):
+    """A kernel of the scaled distance alone."""
+
+    form: ClassVar[int]  # the number of its profile: see :func:`~superarm.kernels.loops.fill`
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        k = np.empty((len(x), len(y)))
+        self.into(x, y, k)
+        return k
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        self._fill(x, y, out, self.variance)
+
+    def diagonal(self, x: Array) -> Array:
+        """Prior variance of each row of x, ``(n,)``."""
+        self.reciprocals(x, x)
+        return np.full(len(x), self.variance)
+
+    def _fill(self, x: Array, y: Array, out: Array, factor: float) -> None:
+        reciprocals = self.reciprocals(x, y)
+        loops().fill(self.form, np.ascontiguousarray(x), np.ascontiguousarray(y.T), reciprocals, factor, out)
+
+    def _distances(self, x: Array, y: Array) -> tuple[Array, list[Array]]:
+        """r^2, and the part of it that each lengthscale scales, each ``(n, m)``."""
+        with np.errstate(over="ignore"):
+            squares = [np.square(np.subtract.outer(x[:, d], y[:, d]) * r) for d, r in enumerate(self.reciprocals(x, y))]
+            parts = self.by_lengthscale([np.minimum(square, FARTHEST, out=square) for square in squares])
+            return np.minimum(sum(parts[1:], parts[0]), FARTHEST), parts
+
+
+@storable
+class SquaredExponential(Stationary):
+    """Infinitely smooth, ``k(x, y) = variance * exp(-r^2 / 2)``."""
+
+    form = 0
+
+    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
+        r2, parts = self._distances(x, y)
+        k = self.variance * np.exp(-0.5 * r2)
+        return (*(k * part for part in parts), k)
+
+
+@storable
+class Matern12(Stationary):
+    """Continuous paths, ``k(x, y) = variance * exp(-r)``."""
+
+    form = 1
+
+    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
+        r2, parts = self._distances(x, y)
+        r = np.sqrt(r2)
+        k = self.variance * np.exp(-r)
+        slope = k / np.where(r > 0, r, 1.0)  # at r = 0 the derivative is 0, as is any finite slope times a_d = 0
+        return (*(slope * part for part in parts), k)
+
+
+@storable
+class Matern32(Stationary):
+    """Once differentiable paths, ``k(x, y) = variance * (1 + s) exp(-s)`` with ``s = sqrt(3) r``."""
+
+    form = 2
+
+    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
+        r2, parts = self._distances(x, y)
+        s = np.sqrt(3.0 * r2)
+        decay = self.variance * np.exp(-s)
+        return (*(3.0 * decay * part for part in parts), (1.0 + s) * decay)
+
+
+@storable
+class Matern52(Stationary):
+    """Twice differentiable paths, ``k(x, y) = variance * (1 + s + s^2 / 3) exp(-s)``, ``s = sqrt(5) r``."""
+
+    form = 3
+
+    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
+        r2, parts = self._distances(x, y)
+        s = np.sqrt(5.0 * r2)
+        decay = self.variance * (1.0 + s) * np.exp(-s)
+        slope = (5.0 / 3.0) * decay
+        return (*(slope * part for part in parts), decay + (5.0 / 3.0) * r2 * self.variance * np.exp(-s))
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class RationalQuadratic(Stationary):
+    """Squared exponentials of many lengthscales, ``k(x, y) = variance * (1 + r^2 / (2 alpha))^-alpha``."""
+
+    alpha: float = 1.0
+    form = 4  # r^2 itself
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        self._fill(x, y, out, 0.5 / self.alpha)
+        out += 1.0
+        np.power(out, -self.alpha, out=out)
+        out *= self.variance
+
+    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
+        r2, parts = self._distances(x, y)
+        base = 1.0 + r2 * (0.5 / self.alpha)
+        k = self.variance * base**-self.alpha
+        slope = k / base
+        by_alpha = k * (0.5 * r2 / base - self.alpha * np.log(base))
+        return (*(slope * part for part in parts), k, by_alpha)

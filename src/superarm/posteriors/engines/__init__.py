@@ -1,0 +1,1 @@
+"""What the posteriors compute with: scalar Gaussian processes in several forms."""

@@ -1,0 +1,120 @@
+"""One engine that takes the best form for its data: exact, state space, or low rank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from superarm.kernels.kernel import Kernel
+from superarm.posteriors.engines.engine import Observations
+from superarm.posteriors.engines.exact import ExactEngine
+from superarm.posteriors.engines.low_rank import EXACTNESS, LowRankEngine
+from superarm.posteriors.engines.state_space.state_space import StateSpaceEngine, on_the_line
+from superarm.posteriors.posterior import Array
+from superarm.storage import storable
+
+# Distinct points below which the exact form is fast anyway.
+FEWEST = 200
+# Distinct points above which a factor is out of reach, and low rank stays with the error that it states.
+MOST = 10_000
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AdaptiveEngine:
+    """An engine that changes its form as data arrive; the choice depends on the data alone."""
+
+    inner: ExactEngine | StateSpaceEngine | LowRankEngine
+    look: int  # distinct points at which the rank is looked at again
+    columns: int  # of values
+
+    @staticmethod
+    def empty(kernel: Kernel, columns: int) -> AdaptiveEngine:
+        """No data yet, for q columns of values."""
+        return AdaptiveEngine(inner=ExactEngine.empty(kernel, columns), look=FEWEST, columns=columns)
+
+    @property
+    def jitter(self) -> float:
+        """Largest variance ever added to keep a covariance positive definite."""
+        return self.inner.jitter
+
+    @property
+    def needs_data(self) -> bool:
+        """Whether its form does."""
+        return self.inner.needs_data
+
+    @property
+    def error_bound(self) -> float:
+        """Bound of the errors of mean and standard deviation, as a share of the prior standard deviation."""
+        return self.inner.error_bound if isinstance(self.inner, LowRankEngine) else 0.0
+
+    @property
+    def form(self) -> str:
+        """What the engine computes with."""
+        if isinstance(self.inner, StateSpaceEngine):
+            return "state space"
+        if isinstance(self.inner, ExactEngine):
+            return "exact"
+        return f"low rank (r = {self.inner.rank}, error at most {_rounded_up(self.error_bound)})"
+
+    def condition(self, batch: Observations, everything: Callable[[], Observations]) -> AdaptiveEngine:
+        """The engine that has also seen ``batch``, in the form that suits all the data."""
+        if isinstance(self.inner, LowRankEngine):
+            return self._low_rank(self.inner.condition(batch, everything), everything)
+        if isinstance(self.inner, StateSpaceEngine):
+            return replace(self, inner=self.inner.condition(batch, everything))
+        kernel, columns = self.inner.kernel, len(self.inner.within)
+        if self.inner.distinct == 0 and on_the_line(kernel, batch.points.shape[1]):
+            return replace(self, inner=StateSpaceEngine.empty(kernel, columns).condition(batch, everything))
+        # Looked at before the factor grows: a first batch may be too large for one.
+        n = self.inner.distinct + int((~batch.present().known).sum())
+        if n >= self.look:
+            # Products with the basis, both for features and to whiten them, cost as much as the factor at n / 2.
+            low_rank = LowRankEngine.of(kernel, everything().present(), n // 3)
+            if low_rank is not None and (low_rank.error_bound <= EXACTNESS / 2 or n > MOST):
+                return replace(self, inner=low_rank, look=2 * n)
+        exact = self.inner.condition(batch, everything)
+        return replace(self, inner=exact, look=self.look if n < self.look else 2 * n)
+
+    def _low_rank(self, inner: LowRankEngine, everything: Callable[[], Observations]) -> AdaptiveEngine:
+        if not inner.needs_data:  # from here on there is no other form
+            return replace(self, inner=inner)
+        kernel, n = inner.sparse.kernel, inner.distinct
+        if (inner.error_bound > EXACTNESS and n <= MOST) or inner.rank > n // 2:
+            data = everything().present()
+            exact = ExactEngine.empty(kernel, data.means.shape[1]).condition(data, everything)
+            return replace(self, inner=exact, look=2 * n)
+        if n < self.look:
+            return replace(self, inner=inner)
+        # There is more room now for a basis that represents what is all around the data as well.
+        return replace(self, inner=LowRankEngine.of(kernel, everything().present(), n // 3) or inner, look=2 * n)
+
+    def predict(self, points: Array) -> tuple[Array, Array]:
+        """Mean ``(m, q)`` and variance ``(m,)`` at points ``(m, P)``."""
+        return self.inner.predict(points)
+
+    def covariance(self, points: Array, others: Array) -> Array:
+        """Posterior covariance between points ``(m, P)`` and others ``(n, P)``, ``(m, n)``."""
+        return self.inner.covariance(points, others)
+
+    def log_marginal_likelihood(self) -> float:
+        """Log density of all values, summed over the columns."""
+        return self.inner.log_marginal_likelihood()
+
+    def column(self, j: int) -> AdaptiveEngine:
+        """The engine of column j alone; memory is shared."""
+        return replace(self, inner=self.inner.column(j), columns=1)
+
+    def fresh(self, kernel: Kernel) -> AdaptiveEngine:
+        """No data yet, with another kernel."""
+        return AdaptiveEngine.empty(kernel, self.columns)
+
+
+def _rounded_up(bound: float) -> str:
+    """One digit and a power of ten, not below the bound."""
+    if bound == 0.0:
+        return "0"
+    power = math.floor(math.log10(bound))
+    digit = math.ceil(bound / 10.0**power)
+    return f"{digit}e{power}" if digit < 10 else f"1e{power + 1}"

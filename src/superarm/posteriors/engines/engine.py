@@ -1,0 +1,106 @@
+"""What the posteriors compute with: a scalar Gaussian process on points, for q columns of values.
+
+An engine knows nothing of outputs. A point is a context, or a context with the number of an output when
+the two are correlated; :mod:`superarm.posteriors.two_outputs` decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import lapack
+
+from superarm.kernels.kernel import Kernel
+from superarm.posteriors.posterior import Array
+from superarm.storage import storable
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Observations:
+    """Collapsed values at n distinct points; those of count 0 were met, but no value came."""
+
+    points: Array  # (n, P)
+    counts: Array  # (n,) values seen
+    means: Array  # (n, q) their means
+    scatters: Array  # (n, q) sums of squares around the means
+    noise: Array  # (n,) variance of the noise of one value
+    known: npt.NDArray[np.bool_]  # (n,) whether a value was seen here before
+
+    def present(self) -> Observations:
+        """Only the points where a value came."""
+        rows = self.counts > 0
+        return self if rows.all() else self.at(np.flatnonzero(rows))
+
+    def at(self, rows: npt.NDArray[np.intp]) -> Observations:
+        """Only some of the points."""
+        return Observations(
+            points=self.points[rows],
+            counts=self.counts[rows],
+            means=self.means[rows],
+            scatters=self.scatters[rows],
+            noise=self.noise[rows],
+            known=self.known[rows],
+        )
+
+    def within(self) -> Array:
+        """Log density of the values given their means, ``(q,)``; every count positive.
+
+        prod_i N(y_i; f, s2) = N(mean; f, s2 / c) * (2 pi s2)^(-(c - 1) / 2) * c^(-1/2)
+        * exp(-scatter / (2 s2))
+        """
+        spread = (self.counts - 1) * np.log(2 * np.pi * self.noise) + np.log(self.counts)
+        terms: Array = -0.5 * (spread[:, None] + self.scatters / self.noise[:, None]).sum(axis=0)
+        return terms
+
+
+class Engine(Protocol):
+    """Posterior of a scalar process of prior mean zero; immutable."""
+
+    @property
+    def jitter(self) -> float:
+        """Largest variance ever added to keep a covariance positive definite."""
+        ...
+
+    @property
+    def needs_data(self) -> bool:
+        """Whether it may ask for ``everything`` again."""
+        ...
+
+    def condition(self, batch: Observations, everything: Callable[[], Observations]) -> Self:
+        """The engine that has also seen ``batch``; ``everything`` includes it."""
+        ...
+
+    def predict(self, points: Array) -> tuple[Array, Array]:
+        """Mean ``(m, q)`` and variance ``(m,)`` at points ``(m, P)``."""
+        ...
+
+    def covariance(self, points: Array, others: Array) -> Array:
+        """Posterior covariance of the process at points ``(m, P)`` with itself at others ``(n, P)``, ``(m, n)``."""
+        ...
+
+    def log_marginal_likelihood(self) -> float:
+        """Log density of all values, summed over the columns."""
+        ...
+
+    def column(self, j: int) -> Self:
+        """The engine of column j alone; memory is shared."""
+        ...
+
+    def fresh(self, kernel: Kernel) -> Self:
+        """An engine of the same kind and as many columns that has seen nothing, with this kernel."""
+        ...
+
+
+def semidefinite_root(matrix: Array, floor: float) -> tuple[Array, npt.NDArray[np.intp]]:
+    """Pivoted Cholesky of a positive semidefinite matrix up to a remainder below ``floor``.
+
+    Returns L ``(m, r)`` and the order of the pivots ``(m,)`` with ``matrix[order][:, order] = L L^T``;
+    each pivot is the row of greatest remaining diagonal, and there are no pivots of at most ``floor``.
+    """
+    packed, pivots, rank, _ = lapack.dpstrf(matrix, tol=floor, lower=1)
+    return np.ascontiguousarray(np.tril(packed)[:, :rank]), np.asarray(pivots - 1, dtype=np.intp)

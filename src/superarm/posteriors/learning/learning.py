@@ -1,0 +1,109 @@
+"""How hyperparameters are learnt from what was observed, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from superarm.arguments import Seed
+from superarm.errors import InvalidArgument
+from superarm.posteriors.posterior import Posterior
+from superarm.storage import storable
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Learning:
+    """How hyperparameters are learnt: the most probable ones given the data and a prior around the values given.
+
+    Lengthscales, variances and whatever else the kernels declare (see :mod:`superarm.kernels.kernel`), the noises
+    and the coregionalisation matrix maximise the marginal likelihood times a prior; the prior mean stays. Each has a
+    log-normal prior around the value that the posterior was *made* with, however often it was learnt since, so that a
+    few outcomes cannot carry it away. Outputs that were given one kernel and one noise share what is learnt, and one
+    factor still serves both; a pair of kernels, equal or not, is learnt one by one.
+
+    Where more than ``at_most`` distinct contexts were observed, half of those used are a random subset, fixed by their
+    bits, and the other half their nearest neighbours: spread for what happens far apart, close pairs for what happens
+    near. Repeats of all contexts tell about the noise.
+
+    Parameters
+    ----------
+    spread
+        one standard deviation of the prior of a kernel's hyperparameter, as a factor
+    noise_spread
+        the same of a noise's standard deviation
+    reach
+        how far a kernel's hyperparameter may go from the value given, as a factor
+    noise_reach
+        the same of a noise's standard deviation
+    least
+        outcomes of an output before anything is learnt of it
+    at_most
+        distinct contexts used (half as many when the outputs are correlated); their third power is the cost
+    starts
+        starting points compared: the values given, the present ones, and others drawn from the prior
+    schedule
+        the updates of a policy, counted from 1, after which it learns; None: 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, ...
+
+    >>> import numpy as np, superarm as sa
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(size=(60, 1))
+    >>> y = np.hstack([np.sin(6 * x), np.cos(6 * x)]) + rng.normal(0, 0.05, (60, 2))
+    >>> posterior = sa.ExactPosterior(sa.SquaredExponential(lengthscale=3.0), noise_std=0.2).condition(x, y)
+    >>> kernel = posterior.learned(Learning(starts=4)).kernel
+    >>> 0.2 < kernel.lengthscale < 0.5
+    True
+    """
+
+    spread: float = 5.0
+    noise_spread: float = 3.0
+    reach: float = 100.0
+    noise_reach: float = 30.0
+    least: int = 10
+    at_most: int = 300
+    starts: int = 8
+    schedule: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for argument in ("spread", "noise_spread", "reach", "noise_reach"):
+            factor = getattr(self, argument)
+            if isinstance(factor, bool) or not isinstance(factor, float | int) or not 1.0 < factor < np.inf:
+                raise InvalidArgument(argument, "a finite factor above 1", repr(factor))
+        for argument, least in (("least", 1), ("at_most", 2), ("starts", 1)):
+            number = getattr(self, argument)
+            if isinstance(number, bool) or not isinstance(number, int) or number < least:
+                raise InvalidArgument(argument, f"a whole number, at least {least}", repr(number))
+        if self.schedule is not None:
+            _check_schedule(self.schedule)
+
+    def due(self, updates: int) -> bool:
+        """Whether a policy learns after so many updates.
+
+        >>> [n for n in range(50) if Learning().due(n)]
+        [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48]
+        """
+        if self.schedule is not None:
+            return updates in self.schedule
+        odd = updates // (updates & -updates) if updates > 0 else 0
+        return odd == 1 or odd == 3
+
+
+LEARNING = Learning()
+
+
+@runtime_checkable
+class Learns(Posterior, Protocol):
+    """A posterior that can learn its hyperparameters; a user's own may have this method, too."""
+
+    def learned(self, learning: Learning, seed: Seed) -> Self:
+        """The same data under hyperparameters that suit them better; itself where there are none."""
+        ...
+
+
+def _check_schedule(schedule: tuple[int, ...]) -> None:
+    whole = isinstance(schedule, tuple) and all(isinstance(n, int) and not isinstance(n, bool) for n in schedule)
+    if not whole or min(schedule, default=1) < 1 or any(a >= b for a, b in pairwise(schedule)):
+        raise InvalidArgument("schedule", "a tuple of ascending numbers of updates, from 1, or None", repr(schedule))
