@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import superarm as sa
 from superarm.cli import app
-from superarm.experiments.demo import TELLING, demo
+from superarm.experiments.paper import TELLING, demo
 from tests.datasets.made import write_release
 
 

@@ -23,8 +23,8 @@ from superarm.datasets.download import RELEASES
 from superarm.datasets.movielens import report_fetch
 from superarm.errors import SuperarmError
 from superarm.experiments import runner
-from superarm.experiments.demo import demo as small_study
-from superarm.experiments.demo import shown
+from superarm.experiments.claims import shown
+from superarm.experiments.paper import demo as small_study
 from superarm.experiments.results import read
 from superarm.experiments.studies import POLICIES, STUDIES, settings_by_policy, study, with_sweep
 

@@ -8,7 +8,6 @@ from superarm.datasets.synthetic import synthetic
 from superarm.environments.federated import Federated
 from superarm.environments.gp_sample import GPSample
 from superarm.experiments import paper, runner
-from superarm.experiments import problems as random_problems
 from superarm.experiments.experiment import DataKind
 
 FEDERATED = Federated(clients=5, requests=20, most_requests=3)
@@ -31,7 +30,7 @@ def movies(rounds=5, runs=2):
 
 
 def problems(rounds=5, runs=3):
-    return replace(random_problems.problems(), rounds=rounds, runs=runs)
+    return replace(paper.problems(), rounds=rounds, runs=runs)
 
 
 STUDIES = {"federated": federated, "tradeoff": tradeoff, "movies": movies}

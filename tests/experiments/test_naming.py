@@ -9,8 +9,7 @@ from polars.testing import assert_frame_equal
 
 from superarm.errors import ForeignResults, InvalidArgument
 from superarm.experiments import paper, runner
-from superarm.experiments.experiment import Setting
-from superarm.experiments.naming import base_of, named, settings_of, varied
+from superarm.experiments.experiment import Setting, base_of, named, settings_of, varied
 from superarm.experiments.studies import POLICIES, settings_by_policy, with_sweep
 from tests.experiments import small
 

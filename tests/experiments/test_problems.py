@@ -9,7 +9,7 @@ from superarm.environments import RandomProblem
 from superarm.errors import ForeignResults
 from superarm.experiments import runner
 from superarm.experiments.experiment import Setting, run_entropy, seed_of
-from superarm.experiments.problems import problems
+from superarm.experiments.paper import problems
 from tests.experiments import small
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from superarm.report import explorer, points
-from superarm.report.labels import SIDES, _box, _overlap, placed
+from superarm.report import explorer, panels
+from superarm.report.explorer import SIDES, _box, _overlap, placed
 from tests.report.samples import MANY, POLICIES, results
 
 few = st.sampled_from([0.0, 1.0, 2.0, 3.0])  # many ties
@@ -84,7 +84,7 @@ def test_a_straggler_does_not_squeeze_the_others():
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), max_size=8))
 def test_ticks_hold_zero_and_every_value(values):
-    ticks = points.zero_and_decades(values)
+    ticks = panels.zero_and_decades(values)
     assert ticks[0] == 0
     assert len(ticks) >= 3
     assert ticks == sorted(ticks)

@@ -9,7 +9,7 @@ import pytest
 from superarm.calibration import Finding
 from superarm.errors import ForeignResults
 from superarm.experiments.results import SAID_BY_SOME, read
-from superarm.report import calibration, curves, honesty
+from superarm.report import calibration, curves
 from superarm.report import page as pages
 from superarm.report.charts import figures
 from superarm.report.folder import table, warning
@@ -25,7 +25,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def found(frame):
-    return {one.policy: one for one in honesty.honesty(frame)}
+    return {one.policy: one for one in calibration.honesty(frame)}
 
 
 def test_only_policies_that_say_what_they_believe_are_judged(found):
@@ -54,13 +54,13 @@ def test_the_dishonest_are_called_out_and_nobody_else(found):
         expected = Finding.OVERCONFIDENT if policy == "oclok-ucb" else Finding.HONEST
         assert [verdict.finding for verdict in one.intervals] == [expected, expected]
     assert found["cautious"].promises.finding is Finding.OVERCONFIDENT
-    honest = honesty.honesty(results(["cautious"], runs=RUNS, rounds=60))
+    honest = calibration.honesty(results(["cautious"], runs=RUNS, rounds=60))
     assert honest[0].promises.finding is Finding.HONEST
-    assert honesty.warnings(honest) == []
+    assert calibration.warnings(honest) == []
 
 
 def test_few_runs_are_too_few_to_tell():
-    (one,) = honesty.honesty(results(["cautious"], runs=2, rounds=60))
+    (one,) = calibration.honesty(results(["cautious"], runs=2, rounds=60))
     assert {v.finding for v in (*one.intervals, one.promises)} == {Finding.TOO_FEW_TO_TELL}
 
 
@@ -71,7 +71,7 @@ def test_what_breaks_more_than_is_let_pass_is_not_called_honest():
         groups_touched=pl.lit(100),
         groups_satisfied=pl.when((pl.col("run") == 0) & (pl.col("t") == 1)).then(56).otherwise(100),
     )
-    (one,) = honesty.honesty(unlucky)
+    (one,) = calibration.honesty(unlucky)
     assert one.promises.finding is Finding.TOO_FEW_TO_TELL
     row = pages.page(unlucky, manifest(unlucky), [], ()).split('id="calibration"')[1].split("<tbody>")[1]
     shown = re.sub(r"<[^>]*>", " ", row.split("</tbody>")[0]).split()
@@ -94,7 +94,7 @@ def test_the_warning_is_at_the_top_of_the_page_and_in_the_terminal(frame, found)
 
 
 def test_coverage_is_that_of_the_last_ten_rounds_of_all_runs(frame):
-    curve = honesty.coverage_by_round(curves.checked(frame), 2)
+    curve = calibration.coverage_by_round(curves.checked(frame), 2)
     assert curve["policy"].unique(maintain_order=True).to_list() == [
         *("cautious", "tcgp-ucb", "stcgp-ucb", "oclok-ucb", "cgp-ucb")
     ]
@@ -109,7 +109,7 @@ def test_coverage_is_that_of_the_last_ten_rounds_of_all_runs(frame):
 
 def test_older_results_are_read_and_said_to_tell_nothing(frame):
     old = frame.drop(*SAID_BY_SOME)
-    assert honesty.honesty(old) == ()
+    assert calibration.honesty(old) == ()
     assert warning(old) is None
     names = [figure.name for figure in figures(old)]
     assert "coverage" not in names

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from superarm.report import page as pages
-from superarm.report import problems, targets
+from superarm.report import tables
 from tests.report.samples import manifest, results
 
 DESCRIBED = ["sum<= D1 se l0.30 G7 K9 n0.10", "min>= D2 m52 l0.50 G9 K5 n0.20 =K", "ds>= D4 se l0.60 G8 K9 n0.04"]
@@ -36,12 +36,12 @@ def told(frame):
 
 
 def test_outcomes(frame):
-    mine = problems.outcomes(frame, "cautious")
+    mine = tables.outcomes(frame, "cautious")
     assert [outcome.satisfied for outcome in mine.values()] == [1.0, 19 / 20, 1.0]
     assert [outcome.failed for outcome in mine.values()] == [False, True, False]
     assert [outcome.broken for outcome in mine.values()] == [0, 1, 0]
     assert mine[0].predicted == pytest.approx(30 * 0.05)
-    theirs = problems.outcomes(frame, "tcgp-ucb")
+    theirs = tables.outcomes(frame, "tcgp-ucb")
     rows = frame.filter((pl.col("policy") == "tcgp-ucb") & (pl.col("run") == 2)).to_dicts()
     late = [row for row in rows if row["t"] > 10]
     assert theirs[2].predicted is None
@@ -54,12 +54,12 @@ def test_outcomes(frame):
 
 def test_nothing_touched_is_nothing_failed(frame):
     idle = frame.with_columns(groups_touched=pl.lit(0), groups_satisfied=pl.lit(0), optimal_reward=pl.lit(0.0))
-    mine = problems.outcomes(idle, "cautious")[1]
+    mine = tables.outcomes(idle, "cautious")[1]
     assert (mine.satisfied, mine.reward, mine.failed) == (None, None, False)
 
 
 def test_section(frame, told):
-    said = problems.section(frame, told)
+    said = tables.problems(frame, told)
     for description in DESCRIBED:
         assert html.escape(description) in said
     assert "cautious: below 0.99 in 1 of 3 problems" in said
@@ -75,7 +75,7 @@ def test_section(frame, told):
 
 
 def test_only_studies_of_problems_have_one(frame, told):
-    assert problems.section(frame, manifest(frame)) == ""
+    assert tables.problems(frame, manifest(frame)) == ""
     page = pages.page(frame, told, [], ())
     assert page.count('id="problems"') == 1
     assert page.count('id="targets"') == 1
@@ -87,15 +87,15 @@ def test_only_studies_of_problems_have_one(frame, told):
 
 
 def test_targets_are_shown_as_claims_are(frame, told):
-    said = targets.section(frame, told)
+    said = tables.targets(frame, told)
     assert "Target</th>" in said
     assert "Paper</th>" not in said
     assert "in 2 of 3" in said
     assert '<span class="icon" aria-hidden="true">✗</span>not met' in said
-    assert targets.section(frame, told | {"data_kind": "synthetic"}) == ""
+    assert tables.targets(frame, told | {"data_kind": "synthetic"}) == ""
 
 
 def test_a_run_that_is_missing_leaves_dashes(frame, told):
     part = frame.filter((pl.col("run") < 2) | (pl.col("policy") != "cautious"))
-    row = problems.section(part, told).split(html.escape(DESCRIBED[2]) + "</th>")[1].split("</tr>")[0]
+    row = tables.problems(part, told).split(html.escape(DESCRIBED[2]) + "</th>")[1].split("</tr>")[0]
     assert row.count("–</td>") == 4 + 1  # and tcgp-ucb, which predicts nothing

@@ -15,9 +15,11 @@ from superarm.experiments.measures import (
     first_round,
     late_share,
     mean_curve,
+    of,
     plus_minus,
     sums,
 )
+from superarm.experiments.paper import TELLING
 
 HOLDS = "holds"
 FAILS = "does not hold"
@@ -258,3 +260,23 @@ def _round_or_never(t: float) -> str:
 
 def _absent(claim: str, paper: str, policies: str) -> Claim:
     return Claim(claim=claim, paper=paper, measured="", verdict=UNKNOWN, remark=f"Needs {policies} in the results.")
+
+
+# Demonstration --------------
+
+
+def shown(frame: pl.DataFrame) -> str:
+    """One sentence on what came of the demonstration: of each policy, promises kept and reward."""
+    first, *others = [_came_of(frame, policy) for policy in TELLING]
+    return (
+        f"What was shown: of its promises, {first} of the reward of the best that keeps all; {'; '.join(others)} "
+        "(more than 1 is earned by breaking some)."
+    )
+
+
+def _came_of(frame: pl.DataFrame, policy: str) -> str:
+    touched, kept = (sums(frame, policy, column) for column in ("groups_touched", "groups_satisfied"))
+    # What is not all is never rounded up to all.
+    percent = min(100.0 * kept / touched, 99.9) if kept < touched else 100.0
+    reward, best = (of(frame, policy)[column].to_numpy().sum() for column in ("reward", "optimal_reward"))
+    return f"{policy}, which {TELLING[policy]}, kept {percent:.1f} % at {reward / best:.3f}"

@@ -1,4 +1,4 @@
-"""The three studies of the paper, every constant in sight (sections 5.1, 5.2 and the appendix)."""
+"""The three studies of the paper, every constant in sight (sections 5.1, 5.2 and the appendix), and two more."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Callable
 import numpy as np
 
 from superarm.datasets.movielens import MovieLens
+from superarm.environments import random_problem
 from superarm.environments.environment import Environment
 from superarm.environments.federated import Federated
 from superarm.environments.gp_sample import GPSample
 from superarm.environments.movies import Movies
-from superarm.experiments.experiment import BENCHMARK, DataKind, Experiment, Setting
-from superarm.experiments.naming import Maker, named
+from superarm.environments.random_problem import RandomProblem
+from superarm.experiments.experiment import BENCHMARK, DataKind, Experiment, Maker, Setting, named
 from superarm.kernels.kernel import Kernel
 from superarm.kernels.stationary import Matern52, SquaredExponential
 from superarm.policies.baselines.acc_ucb import ACCUCB
@@ -193,3 +194,52 @@ def _digest(data: MovieLens) -> str:
 
 def _common() -> dict[str, object]:
     return {"zeta": ZETA, "delta": DELTA, "acc-ucb": {"v1": V1, "v2": V2, "rho": RHO, "children": 2, "root": 0.5}}
+
+
+def problems() -> Experiment:
+    """50 random problems, T = 100; a run's problem is drawn by the run's own seed, so no two studies share one.
+
+    Whoever tries settings by hand does so on ``RandomProblem(0)`` to ``RandomProblem(99)``, which no run draws: its
+    seeds are numbers of 63 random bits.
+    """
+    systems = {**learners(_told), **BENCHMARKS}
+    return Experiment(
+        name="problems",
+        title="Random problems: one for each run, with every group reward in both senses",
+        environment=RandomProblem,
+        policies=systems,
+        systems=systems,
+        rounds=100,
+        runs=50,
+        zeta=ZETA,
+        settings={
+            "generator": "superarm.environments.RandomProblem, drawn by the seed of the run",
+            "contexts": f"a pool of {random_problem.POOL}",
+            "thresholds": f"quantiles {random_problem.QUANTILES[0]} to {random_problem.QUANTILES[1]} of random subsets",
+            "posterior": "exact; the learner knows kernel and noise",
+            "zeta": ZETA,
+            "delta": DELTA,
+        },
+        describe=lambda problem: problem.description,
+    )
+
+
+def _told(setting: Setting) -> GaussianProcess:
+    problem = setting.environment
+    assert isinstance(problem, RandomProblem)
+    return GaussianProcess(problem.kernel, problem.noise_std)
+
+
+# What each policy is, in the words of the sentence.
+TELLING = {
+    "cautious": "certifies before it plays",
+    "tcgp-ucb": "hopes for the best",
+    "tcgp-ts": "samples",
+    "oclok-ucb": "knows no groups",
+    "uniform": "picks at random",
+}
+
+
+def demo() -> Experiment:
+    """The federated study with five policies and the benchmark: T = 40, 4 runs."""
+    return federated().with_changes(rounds=40, runs=4, policies=tuple(TELLING))

@@ -11,9 +11,8 @@ from superarm.datasets.movielens import MovieLens, read
 from superarm.datasets.synthetic import synthetic
 from superarm.errors import InvalidArgument, MissingData
 from superarm.experiments import paper
-from superarm.experiments.experiment import DataKind, Experiment
-from superarm.experiments.naming import Value, base_of, settings_of, stated, varied
-from superarm.experiments.problems import problems
+from superarm.experiments.experiment import DataKind, Experiment, Value, base_of, settings_of, stated, varied
+from superarm.experiments.paper import problems
 
 STUDIES = {
     "federated": "requests to clients under limits on leakage (section 5.1 of the paper)",

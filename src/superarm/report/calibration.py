@@ -1,14 +1,148 @@
-"""The figures on calibration: whether intervals hold what they say, and promises break as often as predicted."""
+"""Whether the policies of a study were honest: coverage and promises by run, verdicts, and what to warn of.
+
+In a study the truth is known, so intervals are those of the expected outcomes, without noise. A mistake about the truth
+lasts from round to round, so a run, not a round, counts once.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import altair as alt
 import polars as pl
 
-from superarm.calibration.coverage import LEVEL
-from superarm.report import captions, curves, honesty, panels, points, theme
-from superarm.report.figure import Figure
+from superarm.calibration.broken_promises import judge_promises
+from superarm.calibration.coverage import LEVEL, judge
+from superarm.calibration.verdict import Finding, Verdict
+from superarm.report import curves, panels, theme
+from superarm.report.curves import checked, thinned
+from superarm.report.figure import Figure, alternative
+from superarm.report.panels import POWERS, colour, dashes, panel, present, round_axis, seen, zero_and_decades
 from superarm.report.summary import number
+from superarm.report.theme import Style, ordered
+
+WINDOW = 10  # rounds that a point of the coverage chart looks back on
+OUTPUTS = {1: "covered_1", 2: "covered_2"}
+WHAT_TO_DO = (
+    "Learn the hyperparameters from the data (or shorten the lengthscale), and raise noise_std if repeated outcomes "
+    "scatter more than it says; docs/calibration.md shows how to check a log of your own."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Honesty:
+    """The verdicts on one policy: of its intervals for each output, and of its promises if it predicts any."""
+
+    policy: str
+    intervals: tuple[Verdict, ...]
+    promises: Verdict | None
+
+
+def honesty(frame: pl.DataFrame) -> tuple[Honesty, ...]:
+    """The verdicts on every policy that says what it believes, in the order of the legends."""
+    frame = checked(frame)
+    runs = (
+        _with_arms(frame)
+        .group_by("policy", "run", maintain_order=True)
+        .agg(
+            pl.col(*OUTPUTS.values()).sum(),
+            seen=pl.col("looked_at").sum(),
+            predicted=pl.col("predicted_broken").sum(),
+            predicting=pl.col("predicted_broken").count(),
+            broken=_broken().filter(pl.col("predicted_broken").is_not_null()).sum(),
+        )
+    )
+    found = []
+    for policy in ordered(frame["policy"]):
+        mine = runs.filter(pl.col("policy") == policy)
+        seen = mine.filter(pl.col("seen") > 0)
+        sizes = seen["seen"].cast(pl.Float64).to_numpy()
+        intervals = tuple(
+            judge(f"{policy}, output {output}", {LEVEL: (seen[column].to_numpy() / sizes, sizes)}, unit="run")
+            for output, column in OUTPUTS.items()
+            if len(sizes)
+        )
+        told = mine.filter(pl.col("predicting") > 0)
+        promises = None
+        if told.height:
+            promises = judge_promises(policy, told["predicted"].to_numpy(), told["broken"].to_numpy(), unit="run")
+        if intervals or promises is not None:
+            found.append(Honesty(policy=policy, intervals=intervals, promises=promises))
+    return tuple(found)
+
+
+def warnings(found: Iterable[Honesty]) -> list[str]:
+    """What a reader must know before trusting the figures: a sentence on intervals, and one on promises."""
+    found = tuple(found)
+    narrow = [
+        f"{one.policy} ({', '.join(f'{100 * v.observed:.0f} % of output {j}' for j, v in wrong)})"
+        for one in found
+        if (wrong := [(j, v) for j, v in enumerate(one.intervals, 1) if v.finding is Finding.OVERCONFIDENT])
+    ]
+    hopeful = [
+        f"{one.policy} ({one.promises.observed:,.0f} broken, {one.promises.expected:,.1f} predicted)"
+        for one in found
+        if one.promises is not None and one.promises.finding is Finding.OVERCONFIDENT
+    ]
+    said = []
+    if narrow:
+        said.append(f"Intervals meant to hold {100 * LEVEL:.0f} % of the truth hold less of it: {'; '.join(narrow)}.")
+    if hopeful:
+        said.append(f"More promises broke than were predicted to: {'; '.join(hopeful)}.")
+    return said
+
+
+def in_a_line(found: Iterable[Honesty]) -> str | None:
+    """The warnings in one line for a terminal, or None."""
+    wrong = [
+        one.policy
+        for one in found
+        if any(v.finding is Finding.OVERCONFIDENT for v in (*one.intervals, *([one.promises] if one.promises else [])))
+    ]
+    if not wrong:
+        return None
+    return f"overconfident: {', '.join(wrong)}; the report's section on calibration says in what, and what to do"
+
+
+def coverage_by_round(frame: pl.DataFrame, output: int) -> pl.DataFrame:
+    """The share of expected outcomes inside their intervals over the last rounds, all runs together: policy, t, mean.
+
+    Policies without beliefs are left out, and so are rounds before which nothing was looked at.
+    """
+    column = OUTPUTS[output]
+    rounds = (
+        _with_arms(frame)
+        .group_by("policy", "t", maintain_order=True)
+        .agg(inside=pl.col(column).sum(), looked_at=pl.col("looked_at").sum())
+        .sort("t", maintain_order=True)
+    )
+    place = {policy: number for number, policy in enumerate(ordered(frame["policy"]))}
+    recent = pl.col("inside", "looked_at").rolling_sum(WINDOW, min_samples=1).over("policy", order_by="t")
+    return (
+        rounds.with_columns(recent)
+        .filter(pl.col("looked_at") > 0)
+        .select("policy", "t", mean=pl.col("inside") / pl.col("looked_at"))
+        .with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in ("std", "low", "high"))
+        .sort(pl.col("policy").replace_strict(place, return_dtype=pl.Int64), "t")
+    )
+
+
+def predicting(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rounds whose broken promises were predicted, with how many ``broke``."""
+    return frame.drop_nulls("predicted_broken").with_columns(broke=_broken().cast(pl.Float64))
+
+
+def _with_arms(frame: pl.DataFrame) -> pl.DataFrame:
+    """How many arms were ``looked_at``: those picked where there was a belief."""
+    return frame.with_columns(
+        looked_at=pl.when(pl.col("covered_1").is_not_null()).then(pl.col("arms").list.len()).otherwise(0)
+    )
+
+
+def _broken() -> pl.Expr:
+    return pl.col("groups_touched") - pl.col("groups_satisfied")
+
 
 SECTION = "calibration"
 NAMES = {1: "Output 1: what is earned", 2: "Output 2: what groups care about"}
@@ -17,7 +151,7 @@ NAMES = {1: "Output 1: what is earned", 2: "Output 2: what groups care about"}
 def coverage(frame: pl.DataFrame) -> Figure:
     """Coverage of the intervals round by round, for each output."""
     looks = theme.styles(frame["policy"])
-    named = {NAMES[output]: honesty.coverage_by_round(frame, output) for output in NAMES}
+    named = {NAMES[output]: coverage_by_round(frame, output) for output in NAMES}
     drawn = tuple(
         panels.curves(curve, looks, name=f"coverage_{place}", title=title, y="inside", percent=True, rule=LEVEL)
         for place, (title, curve) in enumerate(named.items())
@@ -29,10 +163,10 @@ def coverage(frame: pl.DataFrame) -> Figure:
         title="Do intervals hold what they say?",
         caption=f"Of the expected outcomes of the picked arms, the share inside the central {meant} interval of what "
         "the policy believed before it saw their outcomes; arms of all runs and of the last "
-        f"{honesty.WINDOW} rounds together. The dashed line is at {meant}: below it, a policy is surer than it should "
+        f"{WINDOW} rounds together. The dashed line is at {meant}: below it, a policy is surer than it should "
         "be. Policies without beliefs are left out. Mistakes last from round to round, so neighbouring points are not "
         "independent.",
-        alternative=captions.alternative("Share of expected outcomes inside their intervals", named),
+        alternative=alternative("Share of expected outcomes inside their intervals", named),
         panels=drawn,
         looks=looks,
         section=SECTION,
@@ -42,7 +176,7 @@ def coverage(frame: pl.DataFrame) -> Figure:
 def promises(frame: pl.DataFrame) -> Figure:
     """Broken promises beside those that were predicted."""
     looks = theme.styles(frame["policy"])
-    told = honesty.predicting(frame)
+    told = predicting(frame)
     drawn: tuple[alt.LayerChart, ...] = ()
     said = ""
     if not told.is_empty():
@@ -58,8 +192,8 @@ def promises(frame: pl.DataFrame) -> Figure:
         )
         by_run = by_run.select("policy", "run", "predicted", broken="value")
         drawn = (
-            points.broken_over_time(over_time, looks, title="Up to round t, mean of the runs"),
-            points.broken_by_run(by_run, looks, title="Run by run"),
+            broken_over_time(over_time, looks, title="Up to round t, mean of the runs"),
+            broken_by_run(by_run, looks, title="Run by run"),
         )
         means = by_run.group_by("policy", maintain_order=True).agg(pl.col("predicted", "broken").mean())
         said = "; ".join(f"{p} {number(told)} predicted, {number(came)} broken" for p, told, came in means.iter_rows())
@@ -76,3 +210,79 @@ def promises(frame: pl.DataFrame) -> Figure:
         looks=looks,
         section=SECTION,
     )
+
+
+def broken_over_time(
+    curve: pl.DataFrame, looks: Mapping[str, Style], *, title: str, height: int = 260
+) -> alt.LayerChart:
+    """Broken promises (thick) and predicted ones (thin) up to round t.
+
+    Parameters
+    ----------
+    curve
+        policy, t, kind ("broken" or "predicted"), mean
+    looks
+        of all policies of the page
+    title
+        over the panel
+    height
+        of the panel in pixels
+    """
+    there = present(curve, looks)
+    tooltip = [
+        alt.Tooltip("policy:N"),
+        alt.Tooltip("kind:N"),
+        alt.Tooltip("t:Q").title("round"),
+        alt.Tooltip("mean:Q").title("promises").format(",.4~r"),
+    ]
+    lines = alt.Chart().encode(
+        x=round_axis(curve),
+        y=alt.Y("mean:Q").title("promises a run").axis(tickCount=5),
+        color=colour(looks, there),
+        strokeDash=dashes(looks, there),
+        opacity=seen(1, 0.1),
+        tooltip=tooltip,
+    )
+    layers = [
+        lines.transform_filter("datum.kind == 'broken'").mark_line(strokeWidth=2.4),
+        lines.transform_filter("datum.kind == 'predicted'").mark_line(strokeWidth=1),
+    ]
+    return panel(layers, thinned(curve), title, height)
+
+
+def broken_by_run(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str, height: int = 260) -> alt.LayerChart:
+    """Broken against predicted promises: rings for runs, dots for their means, and the line where both are equal.
+
+    Parameters
+    ----------
+    table
+        policy, run, predicted, broken
+    looks
+        of all policies of the page
+    title
+        over the panel
+    height
+        of the panel in pixels
+    """
+    ticks = zero_and_decades([*table["predicted"], *table["broken"]])
+    scale = alt.Scale(type="symlog", constant=ticks[1], domain=[-0.25 * ticks[1], ticks[-1]], nice=False)
+    axis = alt.Axis(values=ticks, labelExpr=POWERS, labelOverlap=True, labelFlush=False, grid=True)
+    x = alt.X("predicted:Q").title("predicted a run").scale(scale).axis(axis)
+    y = alt.Y("broken:Q").title("broken a run").scale(scale).axis(axis)
+    tooltip = [
+        alt.Tooltip("policy:N"),
+        *(alt.Tooltip(f"{field}:Q").format(",.4~r") for field in ("predicted", "broken")),
+    ]
+    base = alt.Chart().encode(x=x, y=y, color=colour(looks, ()), tooltip=tooltip)
+    means = table.group_by("policy", maintain_order=True).agg(pl.col("predicted", "broken").mean())
+    ends = pl.DataFrame({"predicted": [0.0, ticks[-1]], "broken": [0.0, ticks[-1]]})
+    kinds = {"run": table.drop("run"), "mean": means, "equal": ends}
+    rows = pl.concat([part.with_columns(kind=pl.lit(kind)) for kind, part in kinds.items()], how="diagonal")
+    layers = [
+        alt.Chart().transform_filter("datum.kind == 'equal'").mark_line(strokeWidth=1, style="front").encode(x=x, y=y),
+        base.transform_filter("datum.kind == 'run'")
+        .mark_point(size=30, strokeWidth=1.2)
+        .encode(opacity=seen(0.55, 0.05)),
+        base.transform_filter("datum.kind == 'mean'").mark_point(filled=True, size=90).encode(opacity=seen(1, 0.1)),
+    ]
+    return panel(layers, rows, title, height)

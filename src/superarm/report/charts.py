@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import altair as alt
 import polars as pl
 
-from superarm.report import calibration, captions, curves, explorer, panels, theme
-from superarm.report.figure import Figure
+from superarm.report import calibration, curves, explorer, panels, theme
+from superarm.report.figure import Figure, alternative, band, runs_of
 from superarm.report.summary import number
 from superarm.report.theme import Style
 
@@ -58,8 +58,8 @@ def regret(frame: pl.DataFrame) -> Figure:
         name="regret",
         title="Cumulative regret",
         caption="Regret summed up to round t. That of super arms is signed: below 0 where a policy earned more than "
-        f"the best super arm that keeps every promise. The two axes have different scales. {captions.band(frame)}",
-        alternative=captions.alternative("Cumulative regret", named),
+        f"the best super arm that keeps every promise. The two axes have different scales. {band(frame)}",
+        alternative=alternative("Cumulative regret", named),
         panels=_row(named, looks, "regret", "cumulative"),
         looks=looks,
     )
@@ -76,8 +76,8 @@ def reward_ratio(frame: pl.DataFrame) -> Figure:
         title=title,
         caption="Reward summed up to round t, divided by the reward summed up to round t of the benchmark, which knows "
         "the expected outcomes and keeps every promise that can be kept. Breaking promises can take the ratio above 1. "
-        f"It is taken within each run. {captions.band(frame)}",
-        alternative=captions.alternative(title, {"ratio": curve}),
+        f"It is taken within each run. {band(frame)}",
+        alternative=alternative(title, {"ratio": curve}),
         panels=(panel,),
         looks=looks,
         columns=1,
@@ -113,9 +113,9 @@ def satisfied(frame: pl.DataFrame) -> Figure:
         title="Satisfied groups",
         caption="Of the groups that the super arm of round t touches, the share whose promise was kept, by the "
         "expected outcomes; not cumulative. Rounds that touch no group have no share and are left out. "
-        f"{captions.band(frame, apart=not together)} The axis ends at 0 and 100 %: where a band would reach beyond, it "
+        f"{band(frame, apart=not together)} The axis ends at 0 and 100 %: where a band would reach beyond, it "
         "is clipped, not shrunk.",
-        alternative=captions.alternative("Share of touched groups satisfied", {"share": curve}),
+        alternative=alternative("Share of touched groups satisfied", {"share": curve}),
         panels=drawn,
         looks=looks,
         columns=1 if together else 3,
@@ -137,7 +137,7 @@ def against_zeta(frame: pl.DataFrame) -> Figure:
         title="Final regret against ζ",
         caption="Cumulative regret at the last round; that of super arms is signed. Rings are "
         "runs, dots and the line through them the mean, bars ± one sample standard deviation over the runs"
-        f"{'' if captions.runs_of(frame) > 1 else ' (none here: there is one run)'}. Between the dots the line is only "
+        f"{'' if runs_of(frame) > 1 else ' (none here: there is one run)'}. Between the dots the line is only "
         "a guide.",
         alternative="Final regret against the trade-off parameter. " + "; ".join(said) + ".",
         panels=(
@@ -159,8 +159,8 @@ def learning(frame: pl.DataFrame) -> Figure:
         name="learning",
         title="Learning curves",
         caption="Cumulative regret divided by t: the average regret of a round so far. It falls towards 0 where regret "
-        f"grows slower than t, and levels off above 0 where it grows in proportion to t. {captions.band(frame)}",
-        alternative=captions.alternative("Average regret of a round so far", named),
+        f"grows slower than t, and levels off above 0 where it grows in proportion to t. {band(frame)}",
+        alternative=alternative("Average regret of a round so far", named),
         panels=_row(named, looks, "learning", "average a round"),
         looks=looks,
     )
@@ -176,10 +176,8 @@ def regret_parts(frame: pl.DataFrame) -> Figure:
         title="What a surplus hides",
         caption="Positive part: the sum of max(0, super-arm regret) up to round t, where a round that earns more than "
         "the benchmark by breaking promises pays for no other round. Signed: the plain sum, where it does. Group "
-        f"regret: the price of such rounds. Each axis has its own scale. {captions.band(frame)}",
-        alternative=captions.alternative(
-            "Positive part and signed sum of the super-arm regret, and group regret", named
-        ),
+        f"regret: the price of such rounds. Each axis has its own scale. {band(frame)}",
+        alternative=alternative("Positive part and signed sum of the super-arm regret, and group regret", named),
         panels=_row(named, looks, "parts", "cumulative"),
         looks=looks,
         columns=3,

@@ -10,12 +10,12 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
-from superarm.experiments.bounds import bounds_of
 from superarm.experiments.claims import evaluate
 from superarm.experiments.experiment import DataKind
+from superarm.experiments.measures import bounds_of
 from superarm.experiments.promises import SETTLED
 from superarm.experiments.results import read
-from superarm.report.honesty import honesty, in_a_line
+from superarm.report.calibration import honesty, in_a_line
 from superarm.report.page import write_report
 from superarm.report.summary import number, percent, spread, summary
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import polars as pl
 
 from superarm.experiments.experiment import DataKind
+from superarm.report.calibration import WHAT_TO_DO, Honesty, warnings
 from superarm.report.figure import Figure
-from superarm.report.honesty import WHAT_TO_DO, Honesty, warnings
 from superarm.report.theme import Style
 
 # word of the verdict: its icon and its class in the style sheet

@@ -20,12 +20,12 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-from superarm.report import markup, problems, tables, targets, theme
+from superarm.report import markup, tables, theme
+from superarm.report.calibration import honesty
 from superarm.report.charts import figures
 from superarm.report.curves import checked
 from superarm.report.explorer import points
 from superarm.report.figure import Figure
-from superarm.report.honesty import honesty
 from superarm.report.markup import Claim
 from superarm.report.summary import summary
 from superarm.storage import replace_file
@@ -129,13 +129,13 @@ in the folder <code>figures</code> beside this page.</p></noscript>
 <h2 id="calibration">Calibration</h2>
 {tables.calibration(found, looks)}
 {_figures(drawn, "calibration", {})}</section>
-{problems.section(frame, manifest)}
+{tables.problems(frame, manifest)}
 </div>
 <section aria-labelledby="claims">
 <h2 id="claims">Claims of the paper</h2>
 {markup.claims_table(claims)}
 </section>
-{targets.section(frame, manifest)}
+{tables.targets(frame, manifest)}
 <section aria-labelledby="settings">
 <h2 id="settings">Settings</h2>
 {markup.settings(manifest)}

@@ -21,6 +21,7 @@ from superarm.report.theme import Style
 ISOLATE = alt.param(name="isolate", value=[])
 CHOSEN = "length(isolate) == 0 || indexof(isolate, datum.policy) >= 0"
 CROWD = 10  # policies; with more, their bands would hide the lines
+MOST_DECADES = 6  # that a scale with a zero shows
 DIGITS = 6  # significant digits of the numbers in a chart: far below a pixel
 POWERS = (
     "datum.value >= 1e5 || datum.value > 0 && datum.value < 1e-3 "
@@ -236,6 +237,20 @@ def decades(low: Any, high: Any) -> list[float]:
     first = math.floor(math.log10(low))
     last = max(first + 1, math.ceil(math.log10(high)))
     return [10.0**power for power in range(first, last + 1)]
+
+
+def zero_and_decades(values: Iterable[float]) -> list[float]:
+    """Ticks of a scale that is logarithmic from its first power of ten on, and linear from there down to 0.
+
+    Examples
+    --------
+    >>> zero_and_decades([0.0, 0.3, 20.0])
+    [0.0, 0.1, 1.0, 10.0, 100.0]
+    """
+    positive = [value for value in values if value > 0.0] or [1.0]
+    last = math.floor(math.log10(max(positive))) + 1
+    first = min(last - 1, max(math.floor(math.log10(min(positive))), last - MOST_DECADES))
+    return [0.0, *(10.0**power for power in range(first, last + 1))]
 
 
 def rows(frame: pl.DataFrame) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from superarm.experiments.naming import SETTING, base_of
+from superarm.experiments.experiment import SETTING, base_of
 
 # vl-convert brings Liberation Sans, which has the widths of the other two: exported figures need no installed font.
 EXPORT_FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
