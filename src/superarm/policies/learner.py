@@ -13,6 +13,7 @@ from superarm.groups import IntArray
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.oracle import SuperArmOracle
+from superarm.policies.policy import StorablePolicy
 from superarm.policies.ties import tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
 from superarm.posteriors.posterior import Belief, Posterior
@@ -92,18 +93,34 @@ class Learner:
         """(M,) the arms in the order in which ties are broken: see :func:`~superarm.policies.ties.tie_order`."""
         return tie_order(round, self.seed)
 
-    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+    def update(self, round: Round, observed: Outcomes) -> None:
         """Condition the posterior on the outcomes of a round; if anything is wrong, nothing changes."""
-        self.learn(round, Outcomes.of(round, arms, outcomes))
-
-    def learn(self, round: Round, shown: Outcomes) -> None:
-        """The same with outcomes that belong to the round."""
-        posterior = self.posterior.condition(round.contexts[shown.arms], shown.values)
+        posterior = self.posterior.condition(round.contexts[observed.arms], observed.values)
         updates = self.updates + 1
         if self.learning is not None and self.learning.due(updates) and isinstance(posterior, Learns):
             posterior = posterior.learned(self.learning, np.random.default_rng((self.seed, updates)))
         self.posterior, self.updates = posterior, updates
         self.largest_round = max(self.largest_round, len(round))
+
+
+@dataclass(eq=False, init=False)
+class LearningPolicy(StorablePolicy):
+    """A policy that learns by conditioning a posterior."""
+
+    learner: Learner
+
+    @property
+    def posterior(self) -> Posterior:
+        """What is believed now."""
+        return self.learner.posterior
+
+    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+        """Learn from the outcomes, (k, 2), of ``arms``: first column rewards, second column what groups care about.
+
+        NaN stands for an outcome that never came; it may follow in a later call, with NaN in place of the one that
+        came. Every call counts, so the same outcome given twice is two observations.
+        """
+        self.learner.update(round, Outcomes.of(round, arms, outcomes))  # Alg. 1, line 11
 
 
 def _learning(learn: bool | Learning, posterior: Posterior) -> Learning | None:
@@ -120,6 +137,10 @@ def _learning(learn: bool | Learning, posterior: Posterior) -> Learning | None:
 
 def oracle_or_exact(oracle: SuperArmOracle | None) -> SuperArmOracle:
     """The oracle asked for, by default :class:`~superarm.Automatic`."""
-    if oracle is not None and not callable(oracle):
-        raise InvalidArgument("oracle", "a callable (index, round, good) -> Selection", repr(oracle))
-    return Automatic() if oracle is None else oracle
+    if oracle is None:
+        return Automatic()
+    if isinstance(oracle, type) or not callable(oracle):
+        raise InvalidArgument(
+            "oracle", "a callable (index, round, good) -> Selection, such as Automatic()", repr(oracle)
+        )
+    return oracle

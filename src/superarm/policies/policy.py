@@ -1,4 +1,4 @@
-"""The contract of a policy."""
+"""The contract of a policy, and how one is kept."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ class Policy(Protocol):
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``, (k,), of ``round``; NaN where one never came."""
         ...
+
+
+class StorablePolicy:
+    """A storable dataclass whose fields are the whole state of a policy."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
+        storage.write(self, path)
 
 
 def load(path: str | os.PathLike[str]) -> Policy:

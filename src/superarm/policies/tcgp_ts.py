@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +15,11 @@ from superarm.groups import Array
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
-from superarm.policies.learner import Learner, oracle_or_exact
+from superarm.policies.learner import Learner, LearningPolicy, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
 from superarm.posteriors.rows import distinct_rows
-from superarm.round import Round
+from superarm.round import Round, checked_round
 from superarm.selection import Selection
 
 DRAW = 1  # the stream of the draws, apart from that of the ties
@@ -37,7 +36,7 @@ class SamplingPosterior(Posterior, Protocol):
 
 @storage.storable
 @dataclass(eq=False, init=False)
-class TCGPTS:
+class TCGPTS(LearningPolicy):
     """Thompson sampling: plays the super arm that would be best if one draw of both outcomes were the truth.
 
     In every round (f_1, f_2) is drawn once from the joint posterior over the arms. The draw of f_1 is the reward index,
@@ -72,7 +71,6 @@ class TCGPTS:
     >>> policy.update(round, selection.arms, outcomes=np.full((2, 2), 0.2))
     """
 
-    learner: Learner
     oracle: SuperArmOracle
 
     def __init__(
@@ -88,15 +86,10 @@ class TCGPTS:
             raise InvalidArgument("posterior", "an object with predict, condition and sample", repr(posterior))
         self.oracle = oracle_or_exact(oracle)
 
-    @property
-    def posterior(self) -> Posterior:
-        """What is believed now."""
-        return self.learner.posterior
-
     def indices(self, round: Round) -> Indices:
         """The draw at every arm, as :meth:`select` uses it; the same in whatever order the arms are listed."""
         assert isinstance(self.posterior, SamplingPosterior)
-        first, place = distinct_rows(round.contexts)
+        first, place = distinct_rows(checked_round(round).contexts)
         stream = np.random.default_rng(np.random.SeedSequence((self.learner.seed, round.t), spawn_key=(DRAW,)))
         drawn = self.posterior.sample(round.contexts[first], 1, stream)[0, place]
         return Indices(reward=drawn[:, 0], satisfying=drawn[:, 1])
@@ -108,11 +101,3 @@ class TCGPTS:
         good = GoodSubgroups(round, indices.satisfying, self.learner.tie_order(round))
         selection = self.oracle(indices.reward, round, good)
         return replace(selection, belief=belief[selection.arms])
-
-    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
-        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
-        self.learner.update(round, arms, outcomes)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
-        storage.write(self, path)

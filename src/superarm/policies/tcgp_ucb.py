@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
-from typing import Any
 
 from superarm import storage
 from superarm.arguments import Seed, flag, weight
@@ -13,7 +11,7 @@ from superarm.indices import Indices, double_ucb
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.batch import belief_in_order, by_index, covarying
-from superarm.policies.learner import Learner, oracle_or_exact
+from superarm.policies.learner import Learner, LearningPolicy, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Round
@@ -22,7 +20,7 @@ from superarm.selection import Selection, Status
 
 @storage.storable
 @dataclass(eq=False, init=False)
-class TCGPUCB:
+class TCGPUCB(LearningPolicy):
     """Thresholded combinatorial GP-UCB: optimistic about rewards and about promises, each with its own width.
 
     With ``SparsePosterior(..., inducing=RandomSubset(s))`` it is the paper's STCGP-UCB.
@@ -78,7 +76,6 @@ class TCGPUCB:
     >>> policy.update(round, selection.arms, outcomes=np.full((3, 2), 0.2))
     """
 
-    learner: Learner
     zeta: float
     batch_aware: bool
     oracle: SuperArmOracle
@@ -104,11 +101,6 @@ class TCGPUCB:
             covarying(posterior)
         self.zeta = weight("zeta", zeta)
         self.oracle = oracle_or_exact(oracle)
-
-    @property
-    def posterior(self) -> Posterior:
-        """What is believed now."""
-        return self.learner.posterior
 
     def indices(self, round: Round) -> Indices:
         """The reward index and the satisfying index of every arm, as :meth:`select` uses them."""
@@ -141,18 +133,6 @@ class TCGPUCB:
     def _super_arm(self, round: Round, indices: Indices, order: IntArray) -> Selection:
         good = GoodSubgroups(round, indices.satisfying, order)  # lines 8 and 9
         return self.oracle(indices.reward, round, good)  # line 10
-
-    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
-        """Learn from the outcomes, (k, 2), of ``arms``: first column rewards, second column what groups care about.
-
-        NaN stands for an outcome that never came; it may follow in a later call, with NaN in place of the one that
-        came. Every call counts, so the same outcome given twice is two observations.
-        """
-        self.learner.update(round, arms, outcomes)  # line 11
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
-        storage.write(self, path)
 
 
 def _gives_up(second: Selection, first: Selection) -> bool:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm.feasible import WholeGroups
-from superarm.groups import Array, Groups, IntArray
+from superarm.groups import Groups, IntArray
 from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import is_per_arm
 from superarm.round import Round
@@ -51,20 +50,3 @@ def _above(*keys: npt.NDArray[Any]) -> Mask:
         above |= equal & (key[1:] > key[:-1])
         equal &= key[1:] == key[:-1]
     return above
-
-
-def ahead(index: Array, first: Mask, round: Round) -> Array:
-    """(M,) the index with one finite value, above that of every other arm, for the arms marked in ``first``.
-
-    With ``AtMost`` and ``Exactly``, caps or not, feasible super arms form a matroid: the best one at this index
-    of a u that sums takes as many marked arms as any feasible one can, and fills up with the others by their index.
-    With ``WholeGroups`` a marked arm outweighs all others together, so the groups with most marked arms come first. A u
-    that weighs arms weighs this value too.
-    """
-    others = index[~first]
-    if isinstance(round.feasible, WholeGroups):
-        value = 1.0 + 2.0 * float(np.abs(others).sum())
-    else:
-        top = float(others.max(initial=0.0))
-        value = top + max(1.0, top)
-    return np.where(first, value, index)

@@ -153,4 +153,4 @@ class Pessimist:
         return arms
 
     def update(self, round, arms, outcomes):
-        self.learner.update(round, arms, outcomes)
+        self.learner.update(round, sa.Outcomes.of(round, arms, outcomes))

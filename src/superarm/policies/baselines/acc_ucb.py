@@ -21,9 +21,7 @@ one leaf. The formulas are those that the authors' code evaluates
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -31,20 +29,17 @@ from superarm import storage
 from superarm.arguments import Seed, fraction, positive, seed_number, whole_number
 from superarm.errors import InvalidArgument
 from superarm.groups import Array, IntArray
-from superarm.indices import Indices
-from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
+from superarm.policies.baselines.index_policy import IndexPolicy
 from superarm.policies.learner import oracle_or_exact
-from superarm.policies.ties import tie_order
 from superarm.posteriors.posterior import checked_contexts
 from superarm.rewards.normal_forms import Mask
-from superarm.round import Outcomes, Round
-from superarm.selection import Selection
+from superarm.round import Round
 
 
 @storage.storable
 @dataclass(eq=False, init=False)
-class ACCUCB:
+class ACCUCB(IndexPolicy):
     """Optimistic means of the cells of a partition of [0, 1]^D that grows finer where arms are picked.
 
     Promises to groups are ignored, and only the first outcome matters. Contexts are clipped to [0, 1].
@@ -76,8 +71,6 @@ class ACCUCB:
     v1: float | None
     v2: float
     rho: float
-    oracle: SuperArmOracle
-    seed: int
 
     def __init__(
         self,
@@ -97,7 +90,7 @@ class ACCUCB:
         self.oracle = oracle_or_exact(oracle)
         self.seed = seed_number(seed)
 
-    def indices(self, round: Round) -> Indices:
+    def _index(self, round: Round) -> Array:
         """The index of every arm, that of its leaf."""
         tree, contexts = self._seen(round)
         leaves = tree.locate(contexts)
@@ -112,26 +105,13 @@ class ACCUCB:
             # Nothing is known, and all arms tie in the root; with one outcome the bound would be this.
             least = np.full(len(round), float(self._radius(np.ones(1), round.t)[0]))
         v1, children = self._v1(tree.dimension), 2.0**tree.dimension
-        return Indices(reward=least + width + children * (v1 / self.v2) * width, satisfying=None)
+        return least + width + children * (v1 / self.v2) * width
 
-    def select(self, round: Round) -> Selection:
-        """Pick a super arm; pure."""
-        order = tie_order(round, self.seed)
-        index = self.indices(round).reward
-        return self.oracle(index, round, GoodSubgroups(round, None, order))
-
-    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
-        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
-        shown = Outcomes.of(round, arms, outcomes)
+    def _learn(self, round: Round, arms: IntArray, outcomes: Array) -> None:
         tree, contexts = self._seen(round)
-        came = ~np.isnan(shown.values[:, 0])
-        tree, played = tree.observe(contexts[shown.arms[came]], shown.values[came, 0])
+        tree, played = tree.observe(contexts[arms], outcomes)
         fine = self._radius(tree.count[played], round.t) <= self._width(tree.level[played], tree.dimension)
         self.tree = tree.divide(played[fine])
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
-        storage.write(self, path)
 
     def _seen(self, round: Round) -> tuple[ContextTree, Array]:
         contexts = checked_contexts(round.contexts, None if self.tree is None else self.tree.dimension)

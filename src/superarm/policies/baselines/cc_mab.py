@@ -13,37 +13,33 @@ are more than the budget; what is left of the budget goes to the best arms at th
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from superarm import storage
 from superarm.arguments import Seed, positive, seed_number, whole_number
-from superarm.groups import IntArray
-from superarm.indices import Indices
-from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.groups import Array, IntArray
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.cucb import Tally, rows_as_names
+from superarm.policies.baselines.index_policy import IndexPolicy, ahead
 from superarm.policies.learner import oracle_or_exact
-from superarm.policies.ties import ahead, tie_order
 from superarm.posteriors.posterior import checked_contexts
-from superarm.round import Outcomes, Round
-from superarm.selection import Selection
+from superarm.round import Round
 
 
 @storage.storable
 @dataclass(eq=False, init=False)
-class CCMAB:
+class CCMAB(IndexPolicy):
     """Explores every cell of a fixed grid to a growing depth, and else trusts the sample means.
 
     Promises to groups are ignored, and only the first outcome matters. Contexts are clipped to [0, 1].
 
     The paper's budget is ``AtMost(K)`` with outcomes in [0, 1], and there this is its algorithm. For every other
-    feasible set "under-explored first" is said by the index: see :func:`~superarm.policies.ties.ahead`. Arms whose
-    mean is negative, which the paper does not have, are left out where feasibility allows.
+    feasible set the index puts under-explored arms first: see
+    :func:`~superarm.policies.baselines.index_policy.ahead`. Arms whose mean is negative, which the paper does not have,
+    are left out where feasibility allows.
 
     Parameters
     ----------
@@ -69,8 +65,6 @@ class CCMAB:
     dimension: int | None
     horizon: int
     alpha: float
-    oracle: SuperArmOracle
-    seed: int
 
     def __init__(
         self,
@@ -98,30 +92,17 @@ class CCMAB:
         """K(t) in D dimensions."""
         return float(t ** (2.0 * self.alpha / (3.0 * self.alpha + dimension)) * math.log(t))
 
-    def indices(self, round: Round) -> Indices:
+    def _index(self, round: Round) -> Array:
         """The sample mean of every arm's cell; arms of under-explored cells have one value above all of these."""
         names, codes = self._cells(round, np.arange(len(round)))
         count, mean = self.cells.look_up(names)
         unexplored = count <= self.control(round.t, round.contexts.shape[1])
-        return Indices(reward=ahead(mean[codes], unexplored[codes], round), satisfying=None)
+        return ahead(mean[codes], unexplored[codes], round)
 
-    def select(self, round: Round) -> Selection:
-        """Pick a super arm; pure."""
-        order = tie_order(round, self.seed)
-        index = self.indices(round).reward
-        return self.oracle(index, round, GoodSubgroups(round, None, order))
-
-    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
-        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
-        shown = Outcomes.of(round, arms, outcomes)
-        came = ~np.isnan(shown.values[:, 0])
-        names, codes = self._cells(round, shown.arms[came])
-        self.cells = self.cells.add(names, codes, shown.values[came, 0])
+    def _learn(self, round: Round, arms: IntArray, outcomes: Array) -> None:
+        names, codes = self._cells(round, arms)
+        self.cells = self.cells.add(names, codes, outcomes)
         self.dimension = round.contexts.shape[1]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
-        storage.write(self, path)
 
     def _cells(self, round: Round, arms: IntArray) -> tuple[list[Hashable], IntArray]:
         """The cells of ``arms``, (k,), each once by its whole coordinates, and (k,) which of them each arm is in."""

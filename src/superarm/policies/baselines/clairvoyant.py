@@ -7,7 +7,7 @@ from typing import Any
 
 from superarm.environments.environment import Environment
 from superarm.regret import optimum
-from superarm.round import Outcomes, Round
+from superarm.round import Outcomes, Round, checked_round
 from superarm.selection import Selection
 
 
@@ -19,7 +19,7 @@ class Clairvoyant:
 
     def select(self, round: Round) -> Selection:
         """The best good super arm by the truth."""
-        return optimum(round, self.environment.expected_outcomes(round))
+        return optimum(round, self.environment.expected_outcomes(checked_round(round)))
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Check the outcomes, as every policy does, and forget them."""

@@ -10,36 +10,31 @@ and the best feasible super arm at the index is played. Contexts are no part of 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from superarm import storage
 from superarm.arguments import Seed, seed_number
 from superarm.groups import Array, Groups, IntArray
-from superarm.indices import Indices
-from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
+from superarm.policies.baselines.index_policy import IndexPolicy, ahead
 from superarm.policies.learner import oracle_or_exact
-from superarm.policies.ties import ahead, tie_order
-from superarm.round import Outcomes, Round
-from superarm.selection import Selection
+from superarm.round import Round
 
 
 @storage.storable
 @dataclass(eq=False, init=False)
-class CUCB:
+class CUCB(IndexPolicy):
     """One upper confidence bound per arm, whoever is like it.
 
     An arm is who ``round.arm_ids`` says it is; in rounds without them arms of the same context are the same arm.
     Promises to groups are ignored, and only the first outcome matters.
 
     The paper first plays every arm once. Here arms come and go, so arms never played come first in every round, at
-    one finite value above all other indices: see :func:`~superarm.policies.ties.ahead`.
+    one finite value above all other indices: see :func:`~superarm.policies.baselines.index_policy.ahead`.
 
     Parameters
     ----------
@@ -58,8 +53,6 @@ class CUCB:
 
     by_id: Tally
     by_context: Tally
-    oracle: SuperArmOracle
-    seed: int
 
     def __init__(self, *, oracle: SuperArmOracle | None = None, seed: Seed = 0) -> None:
         self.by_id = Tally.empty()
@@ -67,35 +60,20 @@ class CUCB:
         self.oracle = oracle_or_exact(oracle)
         self.seed = seed_number(seed)
 
-    def indices(self, round: Round) -> Indices:
+    def _index(self, round: Round) -> Array:
         """The upper confidence bound of every arm; arms never played have one value above all of these."""
         names, codes = _identities(round, np.arange(len(round)))
         tally = self.by_context if round.arm_ids is None else self.by_id
         count, mean = tally.look_up(names)
         bound = mean + np.sqrt(3.0 * math.log(round.t) / (2.0 * np.maximum(count, 1)))
-        return Indices(reward=ahead(bound[codes], (count == 0)[codes], round), satisfying=None)
+        return ahead(bound[codes], (count == 0)[codes], round)
 
-    def select(self, round: Round) -> Selection:
-        """Pick a super arm; pure."""
-        order = tie_order(round, self.seed)
-        index = self.indices(round).reward
-        return self.oracle(index, round, GoodSubgroups(round, None, order))
-
-    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
-        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
-        shown = Outcomes.of(round, arms, outcomes)
-        came = ~np.isnan(shown.values[:, 0])
-        names, codes = _identities(round, shown.arms[came])
-        tally = self.by_context if round.arm_ids is None else self.by_id
-        tally = tally.add(names, codes, shown.values[came, 0])
+    def _learn(self, round: Round, arms: IntArray, outcomes: Array) -> None:
+        names, codes = _identities(round, arms)
         if round.arm_ids is None:
-            self.by_context = tally
+            self.by_context = self.by_context.add(names, codes, outcomes)
         else:
-            self.by_id = tally
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
-        storage.write(self, path)
+            self.by_id = self.by_id.add(names, codes, outcomes)
 
 
 def _identities(round: Round, arms: IntArray) -> tuple[Sequence[Hashable], IntArray]:

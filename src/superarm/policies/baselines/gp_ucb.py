@@ -7,7 +7,6 @@ largest index, whatever else the round would allow.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,19 +18,23 @@ from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
-from superarm.round import Round
+from superarm.round import Round, checked_round
 from superarm.selection import Selection
 
 
-@storage.storable
+def _unwrapped(fields: dict[str, Any]) -> dict[str, Any]:
+    """The first version kept a TCGP-UCB, or an O'CLOK-UCB, as its only field."""
+    (inner,) = fields.values()
+    return dict(vars(inner))
+
+
+@storage.storable(upgrade=_unwrapped)
 @dataclass(eq=False, init=False)
-class OCLOKUCB:
+class OCLOKUCB(TCGPUCB):
     """Picks the best super arm at the upper confidence bounds, whatever was promised to the groups.
 
     Only the first outcome matters; the second may be NaN. Parameters are those of :class:`~superarm.TCGPUCB`.
     """
-
-    without_groups: TCGPUCB
 
     def __init__(
         self,
@@ -45,45 +48,19 @@ class OCLOKUCB:
         seed: Seed = 0,
         learn: bool | Learning = False,
     ) -> None:
-        self.without_groups = TCGPUCB(
-            posterior,
-            zeta=0.0,
-            delta=delta,
-            max_arms=max_arms,
-            beta_scale=beta_scale,
-            batch_aware=batch_aware,
-            oracle=oracle,
-            seed=seed,
-            learn=learn,
-        )
-
-    @property
-    def posterior(self) -> Posterior:
-        """What is believed now."""
-        return self.without_groups.posterior
-
-    def select(self, round: Round) -> Selection:
-        """Pick a super arm; pure."""
-        return self.without_groups.select(round)
-
-    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
-        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
-        self.without_groups.update(round, arms, outcomes)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
-        storage.write(self, path)
+        super().__init__(
+            posterior, zeta=0.0, delta=delta, max_arms=max_arms, beta_scale=beta_scale, batch_aware=batch_aware,
+            oracle=oracle, seed=seed, learn=learn,
+        )  # fmt: skip
 
 
-@storage.storable
+@storage.storable(upgrade=_unwrapped)
 @dataclass(eq=False, init=False)
-class CGPUCB:
+class CGPUCB(OCLOKUCB):
     """Plays the single arm with the largest upper confidence bound; per-group caps of 0 still close a group.
 
     Parameters are those of :class:`~superarm.TCGPUCB`.
     """
-
-    one_arm: OCLOKUCB
 
     def __init__(
         self,
@@ -95,29 +72,14 @@ class CGPUCB:
         seed: Seed = 0,
         learn: bool | Learning = False,
     ) -> None:
-        self.one_arm = OCLOKUCB(
-            posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed, learn=learn
-        )
-
-    @property
-    def posterior(self) -> Posterior:
-        """What is believed now."""
-        return self.one_arm.posterior
+        super().__init__(posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed, learn=learn)
 
     def select(self, round: Round) -> Selection:
         """Pick one arm; pure."""
-        feasible = round.feasible
+        feasible = checked_round(round).feasible
         if isinstance(feasible, AtMost):
             most = 1 if feasible.k is None else min(1, feasible.k)
             round = replace(round, feasible=AtMost(most, per_group=feasible.per_group))
         elif not (isinstance(feasible, Exactly) and feasible.k == 1):
             raise UnsolvableRound(f"CGP-UCB plays one arm a round: AtMost or Exactly(1), not {feasible}")
-        return self.one_arm.select(round)
-
-    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
-        """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
-        self.one_arm.update(round, arms, outcomes)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
-        storage.write(self, path)
+        return super().select(round)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +12,16 @@ from superarm.arguments import Seed, seed_number
 from superarm.feasible import WholeGroups
 from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.policies.policy import StorablePolicy
 from superarm.policies.ties import tie_order
 from superarm.rewards.reward import Additive, reward_of
-from superarm.round import Outcomes, Round
+from superarm.round import Outcomes, Round, checked_round
 from superarm.selection import Selection, Status
 
 
 @storage.storable
 @dataclass(eq=False, init=False)
-class Uniform:
+class Uniform(StorablePolicy):
     """Takes the arms in a uniformly random order, each if the super arm stays feasible; learns nothing.
 
     So the super arm is always one to which nothing can be added. Where only the total is limited, or only the groups
@@ -47,7 +47,7 @@ class Uniform:
 
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
-        order = tie_order(round, self.seed)
+        order = tie_order(checked_round(round), self.seed)
         arms = _fitting(round, order) if not isinstance(round.feasible, WholeGroups) else self._groups(round)
         short = not isinstance(round.feasible, WholeGroups) and len(arms) < round.feasible.totals(len(round))[0]
         index = np.zeros(len(round))
@@ -66,10 +66,6 @@ class Uniform:
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Check the outcomes, (k, 2), of ``arms`` as every policy does, and forget them."""
         Outcomes.of(round, arms, outcomes)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
-        storage.write(self, path)
 
     def _groups(self, round: Round) -> IntArray:
         groups = round.grouping

@@ -10,7 +10,6 @@ only observed.
 from __future__ import annotations
 
 import math
-import os
 import time
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -31,7 +30,7 @@ from superarm.policies.cautious.ledger import Ledger
 from superarm.policies.cautious.search import Candidate
 from superarm.policies.cautious.subset_search import SubsetSearch
 from superarm.policies.cautious.trial import on_credit, trial
-from superarm.policies.learner import Learner, oracle_or_exact
+from superarm.policies.learner import Learner, LearningPolicy, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
@@ -44,7 +43,7 @@ SUREST = 0.99999  # confidence that the most draws of a certificate can still te
 
 @storage.storable
 @dataclass(eq=False, init=False)
-class CautiousTCGPUCB:
+class CautiousTCGPUCB(LearningPolicy):
     """Keeps promises from the first round: every touched group is certified, or the selection says why not.
 
     Parameters
@@ -80,7 +79,6 @@ class CautiousTCGPUCB:
     >>> policy.update(round, selection.arms, outcomes=np.full((len(selection.arms), 2), 0.2))
     """
 
-    learner: Learner
     confidence: float
     reward_width: float
     must_teach: float
@@ -108,11 +106,6 @@ class CautiousTCGPUCB:
         self.must_teach = non_negative("must_teach", must_teach)
         self.oracle = oracle_or_exact(oracle)
         self.ledger = Ledger()
-
-    @property
-    def posterior(self) -> Posterior:
-        """What is believed now."""
-        return self.learner.posterior
 
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
@@ -190,11 +183,11 @@ class CautiousTCGPUCB:
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came."""
-        shown = Outcomes.of(round, arms, outcomes)
-        entry = self.ledger.reported(round, shown.arms)
+        observed = Outcomes.of(round, arms, outcomes)
+        entry = self.ledger.reported(round, observed.arms)
         played = np.array(entry.arms, dtype=np.intp)
         judged = self._judge(round, self._belief_of(round, played))(played)  # before these outcomes are known
-        self.learner.learn(round, shown)
+        self.learner.update(round, observed)
         self.ledger = self.ledger.after(entry, judged, 1.0 - self.confidence)
 
     def _belief_of(self, round: Round, arms: IntArray) -> Belief:
@@ -203,10 +196,6 @@ class CautiousTCGPUCB:
         mean, std = np.zeros((2, len(round), 2))
         mean[arms], std[arms] = known.mean, known.std
         return Belief(mean=mean, std=std)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""
-        storage.write(self, path)
 
 
 def _most(search: SubsetSearch | GroupSearch) -> float:
