@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
-from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense

@@ -20,7 +20,7 @@ from benchmarks.measure import Spread, resident, short, slope, timed
 from benchmarks.own import default, exact
 from benchmarks.page import Listing
 from benchmarks.peers.peer import Problem
-from superarm.groups import Array
+from superarm.arguments import Array
 from superarm.posteriors.posterior import Posterior
 
 NOISE = 0.05

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.groups import Array
+from superarm.arguments import Array
 
 PACKAGES = ("superarm", "numpy", "scipy", "numba", "polars")
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.measure import Product, Spread, short, timed
 from benchmarks.page import Listing
+from superarm.arguments import Array
 from superarm.experiments.experiment import Experiment, Setting
 from superarm.experiments.studies import study
-from superarm.groups import Array
 from superarm.policies.policy import Policy
 from superarm.round import Round
 from superarm.simulation import stream

@@ -1,14 +1,18 @@
 """Arguments that many calls take, and calls that once took what is none."""
 
 import math
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import superarm as sa
 from superarm import arguments
+from superarm.arguments import as_floats, checked_seed, seed_number
 from superarm.errors import InvalidArgument
 
 KERNEL = sa.SquaredExponential(lengthscale=1.0)
@@ -101,3 +105,71 @@ def test_what_is_masked_is_missing():
     assert posterior.observations == 1
     with pytest.raises(InvalidArgument, match="contexts"):
         posterior.predict(masked[:, :1])
+
+
+# Arrays -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "0.1", b"0.1", ["0.1"], [0.1, "0.2"], np.array(["0.1"]), np.array([b"0.1"]), np.array(["0.1"], dtype=object),
+        pl.Series(["0.1"]), pd.Series(["0.1"]),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_text_is_no_number(value):
+    with pytest.raises(InvalidArgument, match=r"(?s)noise_std: expected numbers, got .*0\.1"):
+        as_floats("noise_std", value, "numbers")
+
+
+MISSING_TIME = np.datetime64("NaT")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        MISSING_TIME, np.timedelta64("NaT"), [MISSING_TIME], [[0.5, MISSING_TIME]], [0.5, np.timedelta64("NaT")],
+        np.array(["2026-01-01", "NaT"], dtype="datetime64[D]"), np.array([1, "NaT"], dtype="timedelta64[s]"),
+        np.array([5], dtype="datetime64[s]"), np.array([1.0, MISSING_TIME], dtype=object), pd.Series([pd.NaT]),
+        pd.DataFrame({"x": pd.to_datetime(["2026-01-01", None])}), pl.Series([date(2026, 1, 1), None]),
+        pl.Series([timedelta(1), None]), [timedelta(1)], [date(2026, 1, 1)],
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_times_are_no_numbers_missing_or_not(value):
+    with pytest.raises(InvalidArgument, match="outcomes: expected numbers, got"):
+        as_floats("outcomes", value, "numbers")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1.0, None], np.array([1, None], dtype=object), np.ma.array([1, 2], mask=[False, True]), [1.0, np.ma.masked],
+        pd.Series([1, None], dtype="Int64"), pd.Series([1.0, None]), pl.Series([1, None]),
+        np.array([1, pd.NA], dtype=object),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_number_that_is_missing_is_nan(value):
+    np.testing.assert_array_equal(as_floats("outcomes", value, "numbers"), [1.0, np.nan])
+
+
+def test_masks_of_rows_count():
+    rows = [np.ma.array([1.0, 2.0], mask=[False, True]), np.array([3.0, 4.0])]
+    np.testing.assert_array_equal(as_floats("outcomes", rows, "numbers"), [[1.0, np.nan], [3.0, 4.0]])
+
+
+def test_a_long_value_is_told_by_what_is_wrong_with_it():
+    times = np.arange(1000).astype("datetime64[D]")
+    with pytest.raises(InvalidArgument, match=r"got times: np.datetime64"):
+        as_floats("contexts", list(times), "numbers")
+
+
+@pytest.mark.parametrize(
+    "seed", [np.eye(3), [1, 2], "1", 1.0, True, -1, np.array(1), np.random.RandomState(0), object()]
+)
+def test_what_is_no_seed_is_refused(seed):
+    for call in (checked_seed, seed_number):
+        with pytest.raises(InvalidArgument, match="seed: expected a whole number >= 0, a Generator, or None"):
+            call(seed)

@@ -1,8 +1,13 @@
+import enum
+import json
+import math
 import os
 import subprocess
 import sys
-from datetime import time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from superarm.errors import InvalidArgument
-from superarm.groups import Groups, label_array
+from superarm.groups import Groups, canonical, from_data, label_array, own_copy, stable_bytes, to_data
 
 
 def refused(call, argument, *fragments):
@@ -24,6 +29,11 @@ def refused(call, argument, *fragments):
     assert "got" in message
     for fragment in fragments:
         assert fragment in message
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
 
 
 # Labels -----------------------------------------------------------------------------------------------------------
@@ -154,6 +164,106 @@ def test_an_unknown_label_is_refused_with_the_known_ones():
     refused(lambda: groups.position("z"), "label", "'a', 'b', 'c', 'd', 'e', ... (7 in all)", "'z'")
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.ma.array([1, 2], mask=[False, True]),
+        np.ma.array(["a", "b"], mask=[False, True]),
+        np.ma.array([1.0, 2.0], mask=True),
+        [1, np.ma.masked],
+    ],
+    ids=str,
+)
+def test_a_masked_label_is_refused(labels):
+    refused(lambda: Groups.of(labels, "arm_ids"), "arm_ids", "a label for every arm", "a missing label (masked)")
+
+
+def test_a_mask_that_hides_nothing_changes_nothing():
+    assert Groups.of(np.ma.array([2, 1], mask=False)).labels == (1, 2)
+
+
+# Labels that have to be kept --------------------------------------------------------------------------------------
+
+EAST = timezone(timedelta(hours=3))
+ONE = [
+    [1, 1.0, True, np.int64(1), np.float32(1.0), np.bool_(True), enum.IntEnum("Number", "ONE").ONE],
+    [0, 0.0, -0.0, False, np.uint8(0)],
+    [0.1, np.float64(0.1)],
+    [np.float32(0.1), float(np.float32(0.1))],
+    ["1", np.str_("1"), enum.StrEnum("Letter", {"ONE": "1"}).ONE],
+    [b"1", np.bytes_(b"1")],
+    [date(2026, 1, 2), np.datetime64("2026-01-02")],
+    [datetime(2026, 1, 2), np.datetime64("2026-01-02", "ns"), np.datetime64("2026-01-02T00"), pd.Timestamp(2026, 1, 2)],
+    [datetime(2026, 1, 2, 3, 4, 5, 6), np.datetime64("2026-01-02T03:04:05.000006")],
+    [datetime(2026, 1, 2, 3, tzinfo=EAST), datetime(2026, 1, 2, tzinfo=UTC), pd.Timestamp("2026-01-02", tz="UTC")],
+    [(), ()],
+    [(1, ("a", b"b")), (1.0, (np.str_("a"), b"b")), Pair(True, ("a", b"b"))],
+    [math.inf], [-math.inf], [1e300, int(1e300)], [2**63, np.uint64(2**63)], [None], ["ü\ud800"],
+    [(date(2026, 1, 2),)], [("1",)], [((),)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("labels", ONE, ids=str)
+def test_equal_labels_have_one_form(labels):
+    first = canonical(labels[0])
+    for label in labels:
+        form = canonical(label)
+        assert form == first
+        assert type(form) is type(first)
+        assert hash(form) == hash(first)
+        assert stable_bytes(label) == stable_bytes(first)
+        data = json.loads(json.dumps(to_data(label)))
+        assert (from_data(data), type(from_data(data))) == (first, type(first))
+    assert labels[0] == first
+
+
+def test_different_labels_have_different_forms():
+    firsts = [labels[0] for labels in ONE]
+    assert len({stable_bytes(label) for label in firsts}) == len(firsts) == len({canonical(label) for label in firsts})
+
+
+LABELS = st.recursive(
+    st.integers() | st.floats(allow_nan=False) | st.booleans() | st.text() | st.binary() | st.dates() | st.datetimes(),
+    lambda inner: st.lists(inner, max_size=3).map(tuple),
+)
+
+
+@given(LABELS, LABELS)
+def test_labels_are_equal_exactly_where_their_bytes_are(one, other):
+    assert (stable_bytes(one) == stable_bytes(other)) == (one == other)
+    assert from_data(json.loads(json.dumps(to_data(one)))) == one == canonical(one)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        Fraction(1, 2), Decimal("0.5"), 1j, frozenset({1}), time(9), timedelta(days=1), np.timedelta64(1, "s"),
+        math.nan, object(), np.datetime64("NaT"), pd.NaT, pd.NA, pd.Timestamp(5), np.datetime64(5, "ns"), 1 << 2000,
+        [1], {}, np.datetime64("20000-01-01"),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("within", [lambda label: label, lambda label: ("a", (label,))])
+def test_what_cannot_be_kept_is_refused_by_name(label, within):
+    for call in (canonical, to_data, stable_bytes):
+        refused(
+            lambda call=call: call(within(label), "arm_ids"), "arm_ids", "text, bytes, a number", type(label).__name__
+        )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [1], {}, {"tuple": 3}, {"tuple": [[1]]}, {"class": "Sum", "fields": {}}, {"array": 0, "writeable": True},
+        {"float": "nan"}, {"float": "much"}, {"bytes": "x"}, {"date": 5}, {"date": "yesterday"}, {"datetime": ""},
+        {"str": "a"}, {"bytes": "00", "date": ""},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_data_that_say_no_label_are_refused(data):
+    refused(lambda: from_data(data, "arm_ids"), "arm_ids")
+
+
 # Quantities per group ---------------------------------------------------------------------------------------------
 
 
@@ -186,6 +296,11 @@ def test_spreading_copies():
     assert mine[0] == 1.0
 
 
+def test_a_copy_of_ones_own_keeps_what_is_missing():
+    copy = own_copy(np.ma.array([1.0, 2.0], mask=[False, True]))
+    refused(lambda: Groups.of(["a", "b"]).spread(copy, "threshold"), "threshold", "numbers", "NaN")
+
+
 def test_no_groups_take_no_values():
     groups = Groups.of([])
     assert groups.spread(0.5, "threshold").tolist() == []
@@ -204,6 +319,16 @@ def test_no_groups_take_no_values():
         ({"a": 1.0, "b": float("nan")}, ("numbers", "NaN")),
         ("much", ("numbers", "'much'")),
         ([object(), 1], ("numbers", "object")),
+        (["1", "2"], ("numbers", "'1'")),
+        (np.array(["1", "2"]), ("numbers", "'1'")),
+        (np.array(["2026-01-01", "NaT"], dtype="datetime64[s]"), ("numbers", "NaT")),
+        (np.array([5, "NaT"], dtype="timedelta64[s]"), ("numbers", "NaT")),
+        ({"a": np.datetime64("NaT"), "b": 1.0}, ("numbers", "NaT")),
+        (np.ma.array([1.0, 2.0], mask=[False, True]), ("numbers", "NaN")),
+        ([1.0, np.ma.masked], ("numbers", "NaN")),
+        ({"a": np.ma.masked, "b": 1.0}, ("numbers", "NaN")),
+        (pl.Series([1.0, None]), ("numbers", "NaN")),
+        (pd.Series({"a": 1, "b": None}, dtype="Int64"), ("numbers", "NaN")),
     ],
 )
 def test_wrong_values_per_group_are_refused(values, fragments):
@@ -238,14 +363,37 @@ def test_times_are_labels_of_their_own_kind():
         Groups.of(np.array(["NaT", "2026-01-01"], dtype="datetime64[D]"))
 
 
-@pytest.mark.parametrize("kind", ["timedelta64[s]", "timedelta64[ns]", "datetime64[Y]", "datetime64[ns]"])
-def test_times_are_in_the_order_of_time(kind):
+@pytest.mark.parametrize(
+    ("kind", "type_of_label"),
+    [
+        ("timedelta64[s]", np.timedelta64),
+        ("timedelta64[ns]", np.timedelta64),
+        ("datetime64[Y]", date),
+        ("datetime64[D]", date),
+        ("datetime64[s]", datetime),
+        ("datetime64[ns]", np.datetime64),  # Python has no word for 2 nanoseconds
+    ],
+)
+def test_times_are_in_the_order_of_time(kind, type_of_label):
     times = np.array([10, 9, 2, 10]).astype(kind)
     for labels in (times, list(times)):
         groups = Groups.of(labels)
         assert groups.codes.tolist() == [2, 1, 0, 2]
-        assert groups.labels == tuple(np.unique(times))
-        assert {type(label) for label in groups.labels} == {times.dtype.type}
+        assert list(groups.labels) == list(np.unique(times))
+        assert {type(label) for label in groups.labels} == {type_of_label}
+        assert [groups.position(time) for time in times] == [2, 1, 0, 2]
+
+
+def test_times_that_python_can_and_cannot_say_are_in_one_order():
+    times = np.array([3000, 1500, 1000], dtype="datetime64[ns]")
+    assert Groups.of(times).codes.tolist() == [2, 1, 0]
+
+
+def test_a_date_of_numpy_and_of_python_are_one_label():
+    groups = Groups.of([np.datetime64("2026-01-02"), date(2026, 1, 2), date(2026, 1, 1)])
+    assert groups.codes.tolist() == [1, 1, 0]
+    by_label = {np.datetime64("2026-01-02"): 2.0, date(2026, 1, 1): 1.0}
+    assert groups.spread(by_label, "threshold").tolist() == [1.0, 2.0]
 
 
 @given(st.lists(st.integers(-3, 40), max_size=30))

@@ -1,13 +1,14 @@
 import dataclasses
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
+import superarm as sa
 from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost, Exactly, WholeGroups
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
@@ -336,3 +337,63 @@ def test_wrong_outcomes_are_refused(arms, outcomes, argument, fragments):
     assert caught.value.argument == argument
     for fragment in fragments:
         assert fragment in str(caught.value)
+
+
+TIMES = np.array(["2026-01-01", "NaT"], dtype="datetime64[s]")
+
+
+def test_what_is_missing_is_refused_by_name():
+    two = {"t": 1, "contexts": [[0.1], [0.2]], "feasible": sa.AtMost(1)}
+    masked = np.ma.array([1, 1], mask=[False, True])
+    for argument, given in {
+        "contexts": TIMES[:, None],
+        "groups": masked,
+        "arm_ids": masked,
+        "thresholds": sa.Sum() >= np.ma.array([0.1, 0.2], mask=[False, True]),
+    }.items():
+        given = {"groups": [0, 1], ("constraint" if argument == "thresholds" else argument): given}
+        with pytest.raises(InvalidArgument, match="threshold" if argument == "thresholds" else argument):
+            sa.Round(**(two | given))
+    for contexts in (np.ma.array([[1.0], [2.0]], mask=[[False], [True]]), [[0.1], [None]]):
+        with pytest.raises(InvalidArgument, match="contexts: expected finite numbers"):
+            sa.Round(**(two | {"contexts": contexts}))
+
+
+def test_arms_and_outcomes_that_are_missing():
+    round = sa.Round(t=1, contexts=[[0.1], [0.2]], feasible=sa.AtMost(2))
+    with pytest.raises(InvalidArgument, match=r"arms: expected arm numbers, got a missing one \(masked\)"):
+        round.check_arms(np.ma.array([0, 1], mask=[False, True]))
+    with pytest.raises(InvalidArgument, match="outcomes: expected numbers"):
+        sa.Outcomes.of(round, [0], np.array([[1, "NaT"]], dtype="timedelta64[s]"))
+    never_came = sa.Outcomes.of(round, [0], np.ma.array([[1.0, 2.0]], mask=[[False, True]])).values
+    np.testing.assert_array_equal(never_came, [[1.0, np.nan]])
+
+
+@pytest.mark.parametrize("contexts", [5, None, "x", [], object, 1.5])
+def test_names_of_columns_must_be_a_list(contexts):
+    with pytest.raises(InvalidArgument, match="contexts: expected a list of column names"):
+        sa.Round.from_frame(pl.DataFrame({"x": [0.1]}), contexts=contexts, t=1, feasible=sa.AtMost(1))
+
+
+@pytest.mark.parametrize("frame", [None, 5, pl.DataFrame, {"x": [0.1]}])
+def test_a_frame_must_be_one(frame):
+    with pytest.raises(InvalidArgument, match="frame: expected a polars or pandas frame"):
+        sa.Round.from_frame(frame, contexts=["x"], t=1, feasible=sa.AtMost(1))
+
+
+@pytest.mark.parametrize(
+    ("column", "fragment"),
+    [
+        (pl.Series("x", [date(2026, 1, 1), None]), "columns of numbers, got column 'x' of dtype Date"),
+        (pl.Series("x", ["0.1", "0.2"]), "columns of numbers, got column 'x' of dtype String"),
+        (pl.Series("x", [1, None]), "finite numbers, got a missing one in column 'x'"),
+        (pd.Series([1, None], dtype="Int64", name="x"), "finite numbers, got a missing one in column 'x'"),
+        (pd.Series([True, None], dtype="boolean", name="x"), "finite numbers, got a missing one in column 'x'"),
+        (pd.Series(["0.1", None], name="x"), "columns of numbers, got column 'x'"),
+        (pd.Series(pd.to_datetime(["2026-01-01", None]), name="x"), "columns of numbers, got column 'x'"),
+    ],
+)
+def test_a_column_with_gaps_text_or_times_is_named(column, fragment):
+    with pytest.raises(InvalidArgument) as caught:
+        sa.Round.from_frame(column.to_frame(), contexts=["x"], t=1, feasible=sa.AtMost(1))
+    assert f"contexts: expected {fragment}" in str(caught.value)

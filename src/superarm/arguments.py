@@ -1,8 +1,12 @@
-"""Arguments that many calls take, each checked in one way: the error names it, what was expected and what came."""
+"""Arguments that many calls take, each checked in one way: the error names it, what was expected and what came.
+
+And the types of arrays that go from one call to the next.
+"""
 
 from __future__ import annotations
 
 import math
+from datetime import date, timedelta
 from numbers import Real
 from typing import Any
 
@@ -11,7 +15,12 @@ import numpy.typing as npt
 
 from superarm.errors import InvalidArgument
 
+Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
 Seed = int | np.random.Generator | None  # None: drawn by the system
+
+TIMES = (np.datetime64, np.timedelta64)
 
 
 def flag(argument: str, value: Any) -> bool:
@@ -80,28 +89,68 @@ def seed_number(seed: Any) -> int:
     return seed if isinstance(seed, int) else int(np.random.default_rng(seed).integers(2**63))
 
 
-def as_floats(argument: str, value: npt.ArrayLike, expected: str) -> npt.NDArray[np.float64]:
-    """``value`` as a float64 array, the same one where it is; booleans are numbers in an array, not by themselves."""
+def as_floats(argument: str, value: Any, expected: str) -> Array:
+    """``value`` as a float64 array, the same one where it is; what is masked or None in it is NaN.
+
+    Booleans are numbers in an array, not by themselves. Text and times are none: a time that is missing would be a
+    number like any other.
+    """
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value
     try:
-        if np.ma.is_masked(value):  # what is masked is missing
-            value = value.astype(np.float64).filled(np.nan)  # type: ignore[union-attr]  # a masked array
-        array = np.asarray(value)
-        if array.dtype.kind == "c" or (array.dtype.kind == "b" and not array.ndim):
+        array = with_masks(value)
+        if np.ma.is_masked(array):
+            array = np.ma.filled(array.astype(np.float64), np.nan)
+        array = np.asarray(array)
+        if array.dtype.kind == "O":
+            array = np.array([_number(item) for item in array.flat], dtype=np.float64).reshape(array.shape)
+        if array.dtype.kind in "cmMSUV" or (array.dtype.kind == "b" and not array.ndim):
             raise TypeError
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        shown = repr(value)
-        raise InvalidArgument(argument, expected, shown if len(shown) < 200 else _in_a_word(value)) from None
+        text = repr(value)
+        raise InvalidArgument(argument, expected, text if len(text) < 200 else _in_a_word(value)) from None
+
+
+def with_masks(value: Any) -> npt.NDArray[Any]:
+    """``value`` as an array, with the masks of the masked arrays that it is or that a list holds."""
+    if isinstance(value, (list, tuple)) and any(isinstance(item, np.ma.MaskedArray) for item in value):
+        return np.ma.array([math.nan if item is np.ma.masked else item for item in value])
+    return np.asanyarray(value)
+
+
+def _number(item: Any) -> Any:
+    """An item of an array of objects, as one that floats are made of."""
+    if isinstance(item, (str, bytes, *TIMES)):
+        raise TypeError
+    return math.nan if item is None or type(item).__name__ == "NAType" else item  # pandas' NA
+
+
+def real_array(values: Any, argument: str, expected: str) -> Array:
+    """A new float array of real numbers, or an error that names the argument."""
+    return np.array(as_floats(argument, values, expected), order="C")
+
+
+def sums_by(codes: IntArray, values: Array, size: int) -> Array:
+    """(size,) sum of ``values`` over each code."""
+    return np.bincount(codes, weights=values, minlength=size).astype(np.float64, copy=False)
+
+
+def magnitude(values: Array) -> float:
+    """The largest absolute value; 0 where there are none."""
+    return float(np.abs(values).max(initial=0.0))
 
 
 def _in_a_word(value: Any) -> str:
-    """What a long value is: text where it holds some, else its type."""
+    """What a long value is: text or times where it holds some, else its type."""
     try:
         items = np.array(value, dtype=object).flat
     except (TypeError, ValueError):  # ragged
         items = np.empty(0).flat
-    text = next((item for item in items if isinstance(item, (str, bytes))), None)
-    return f"a {type(value).__name__}" if text is None else f"text: {text[:40]!r}"
+    wrong = next((item for item in items if isinstance(item, (str, bytes, date, timedelta, *TIMES))), None)
+    if wrong is None:
+        return f"a {type(value).__name__}"
+    return f"text: {wrong[:40]!r}" if isinstance(wrong, (str, bytes)) else f"times: {wrong!r}"
 
 
 def _real(value: Any) -> float:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import whole_number
+from superarm.arguments import Array, IntArray, whole_number
 from superarm.errors import InvalidArgument
-from superarm.groups import Array, Groups, IntArray, own_copy
+from superarm.groups import Groups, own_copy
 
 PerGroup = int | Mapping[Hashable, int] | IntArray | Array | None
 

@@ -1,10 +1,16 @@
-"""Groups of a round: labels, who belongs to which, and quantities given one per group."""
+"""Groups of a round: labels, who belongs to which, and quantities given one per group.
+
+A label is any hashable value, and equal ones are one label, as Python says: 1, 1.0, True and ``np.int64(1)`` are. A
+label that has to be kept, in a file or on its way elsewhere, needs a form that any process can read: :func:`canonical`
+gives it, to text, numbers, bytes, dates, datetimes and tuples of these, and refuses all others by name.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
@@ -13,14 +19,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import as_floats
+from superarm import storage
+from superarm.arguments import TIMES, real_array, with_masks
+from superarm.arguments import Array as Array
+from superarm.arguments import IntArray as IntArray
 from superarm.errors import InvalidArgument
 
-TIMES = (np.datetime64, np.timedelta64)
 ORDERED = (str, bytes, Real, Decimal, date, time, timedelta, *TIMES)
 
-Array = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
+KEPT = "text, bytes, a number, a date, a datetime, or a tuple of these, as the label is kept"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +105,7 @@ class Groups:
     def position(self, label: Hashable, argument: str = "label") -> int:
         """Position of ``label`` among the sorted labels."""
         try:
-            return self._positions[label]
+            return self._positions[_plain(label)]
         except (KeyError, TypeError):
             raise InvalidArgument(argument, f"one of the groups {_few(self.labels)}", repr(label)) from None
 
@@ -106,6 +113,7 @@ class Groups:
         """(G,) floats from a scalar, a mapping (or pandas Series) by label, or one value per group as in ``labels``."""
         values = _by_label(values, argument)
         if isinstance(values, Mapping):
+            values = {_plain(label): value for label, value in values.items()}
             unknown = [label for label in values if label not in self._positions]
             if unknown:
                 raise InvalidArgument(
@@ -133,16 +141,6 @@ class Groups:
         return array
 
 
-def sums_by(codes: IntArray, values: Array, size: int) -> Array:
-    """(size,) sum of ``values`` over each code."""
-    return np.bincount(codes, weights=values, minlength=size).astype(np.float64, copy=False)
-
-
-def magnitude(values: Array) -> float:
-    """The largest absolute value; 0 where there are none."""
-    return float(np.abs(values).max(initial=0.0))
-
-
 def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable, ...], IntArray]:
     array = label_array(labels, argument)
     if array.dtype != object:
@@ -162,7 +160,7 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
     if any(_is_missing(label) for label in first):
         raise InvalidArgument(argument, "a label for every arm", "a missing label (NaN)")
     try:
-        ordered = sorted(first) if all(_has_order(label) for label in first) else None  # type: ignore[type-var]  # they have
+        ordered = sorted(first, key=_place) if all(_has_order(label) for label in first) else None
     except TypeError:  # of mixed types
         ordered = None
     if ordered is None:
@@ -176,6 +174,11 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
 def _has_order(label: Any) -> bool:
     """Whether ``<`` puts such labels into one order; sets, for one, compare by inclusion."""
     return isinstance(label, ORDERED) or (type(label) is tuple and all(_has_order(part) for part in label))
+
+
+def _place(label: Any) -> Any:
+    """What to sort a label by: Python's times and NumPy's have no order but as NumPy's."""
+    return np.datetime64(label) if isinstance(label, datetime) and label.tzinfo is None else label
 
 
 def _spelling(label: Any, argument: str) -> tuple[str, str]:
@@ -194,7 +197,10 @@ def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
         labels = labels.to_numpy()
         if labels.dtype == object and any(label is None for label in labels):  # what a column holds where nothing is
             raise InvalidArgument(argument, "a label for every arm", "a missing label (None)")
+    if np.ma.is_masked(labels) or (isinstance(labels, (list, tuple)) and any(each is np.ma.masked for each in labels)):
+        raise InvalidArgument(argument, "a label for every arm", "a missing label (masked)")
     if isinstance(labels, np.ndarray):
+        labels = np.asarray(labels)
         array = _objects(map(_plain, labels)) if labels.dtype.kind in "mMO" and labels.ndim == 1 else labels.copy()
     else:
         if isinstance(labels, str) or not isinstance(labels, Iterable):
@@ -217,8 +223,67 @@ def _plain(label: Any) -> Any:
     """The label as a list of Python values holds it, so that a list of an array's items means the same as the array."""
     if type(label) is tuple:
         return tuple(_plain(part) for part in label)
-    # Times stay: as a Python value, one in nanoseconds is a bare whole number.
-    return label.item() if isinstance(label, np.generic) and not isinstance(label, TIMES) else label
+    if not isinstance(label, np.generic) or isinstance(label, np.timedelta64):
+        return label
+    if not isinstance(label, np.datetime64):
+        return label.item()
+    # NumPy makes a bare whole number of a time that Python has no word for, and of any in nanoseconds.
+    coarse = label.astype("M8[us]") if np.datetime_data(label)[0] in ("ns", "ps", "fs", "as") else label
+    found = coarse.item() if coarse == label else label
+    return found if isinstance(found, date) else label
+
+
+def canonical(label: Any, argument: str = "label") -> Hashable:
+    """The one form of a label that has to be kept: equal labels have one, as 1 for 1, 1.0, True and np.int64(1).
+
+    What is kept by label, as :class:`superarm.CUCB` keeps counts, keeps this form; any other label is refused.
+
+    >>> import datetime
+    >>> canonical(np.float64(1.0)), canonical((True, np.datetime64("2026-01-01")))
+    (1, (1, datetime.date(2026, 1, 1)))
+    """
+    label = _plain(label)
+    if isinstance(label, tuple):
+        return tuple(canonical(part, argument) for part in label)
+    if label is None:
+        return None
+    if isinstance(label, str):
+        return str.__str__(label)
+    if isinstance(label, bytes):
+        return bytes(label)
+    if isinstance(label, int) and label.bit_length() <= 1024:  # all that floats equal
+        return int(label)
+    if isinstance(label, float) and label == label:
+        return int(label) if label.is_integer() else float(label)
+    if isinstance(label, datetime) and label == label and not getattr(label, "nanosecond", 0):  # of pandas
+        return datetime.fromisoformat((label if label.tzinfo is None else label.astimezone(UTC)).isoformat())
+    if isinstance(label, date) and not isinstance(label, datetime):
+        return date.fromordinal(label.toordinal())
+    raise InvalidArgument(argument, KEPT, f"a {type(label).__name__}: {repr(label)[:100]}")
+
+
+def to_data(label: Any, argument: str = "label") -> Any:
+    """The canonical form of a label as plain data for JSON, which :func:`from_data` reads.
+
+    Text, numbers and None stay what they are; all else is an object whose one key names its type.
+
+    >>> to_data(("shop", b"1"))
+    {'tuple': ['shop', {'bytes': '31'}]}
+    """
+    return storage.to_data(canonical(label, argument))
+
+
+def from_data(data: Any, argument: str = "label") -> Hashable:
+    """The label that :func:`to_data` made plain data of."""
+    try:
+        return canonical(storage.from_data(data), argument)
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError):
+        raise InvalidArgument(argument, "a label as plain data", repr(data)[:100]) from None
+
+
+def stable_bytes(label: Any, argument: str = "label") -> bytes:
+    """Bytes to hash a label by: the same for equal labels in every process, and different for others."""
+    return json.dumps(to_data(label, argument), separators=(",", ":")).encode("ascii")
 
 
 def _objects(items: Iterable[Any]) -> npt.NDArray[Any]:
@@ -235,16 +300,11 @@ def own_copy(values: Any) -> Any:
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
     try:
-        array = np.array(values)
-    except ValueError:  # ragged; whoever uses it will say so
+        array = np.array(with_masks(values), subok=True)
+    except ValueError:  # ragged; spread says so
         return values
     array.setflags(write=False)
     return array
-
-
-def real_array(values: Any, argument: str, expected: str) -> Array:
-    """A new float array of real numbers, or an error that names the argument."""
-    return np.array(as_floats(argument, values, expected), order="C")
 
 
 def _by_label(values: Any, argument: str = "thresholds") -> Any:

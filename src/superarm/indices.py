@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import fraction, non_negative, weight, whole_number
+from superarm.arguments import Array, IntArray, fraction, non_negative, weight, whole_number
 from superarm.errors import InvalidArgument
-from superarm.groups import Array, IntArray
 from superarm.posteriors.posterior import Belief
 from superarm.round import Round
 

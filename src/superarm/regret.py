@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray
 from superarm.feasible import is_feasible
-from superarm.groups import Array, IntArray
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.rewards.reward import reward_of

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from superarm.arguments import whole_number
+from superarm.arguments import Array, IntArray, as_floats, real_array, whole_number, with_masks
 from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
-from superarm.groups import Array, Groups, IntArray, label_array, real_array
+from superarm.groups import Groups, label_array
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
 from superarm.rewards.reward import Reward, is_per_arm
 from superarm.rewards.simple import Sum
@@ -122,9 +122,9 @@ class Round:
         """
         if "groups" in rest:
             raise InvalidArgument("group", "the name of the label column", "groups=, which is an argument of Round")
-        if isinstance(contexts, str) or not len(contexts):
+        if isinstance(contexts, str) or not isinstance(contexts, Iterable) or not (contexts := list(contexts)):
             raise InvalidArgument("contexts", "a list of column names", repr(contexts))
-        if not hasattr(frame, "columns"):
+        if isinstance(frame, type) or not hasattr(frame, "columns"):
             raise InvalidArgument("frame", "a polars or pandas frame", f"a {type(frame).__name__}")
         ids = rest.get("arm_ids")
         named = isinstance(ids, str)
@@ -156,9 +156,12 @@ class Round:
         if hasattr(arms, "arms"):
             raise InvalidArgument(argument, "arm numbers: pass selection.arms", f"a {type(arms).__name__}")
         try:
-            array = np.asarray(arms)
+            array = with_masks(arms)
         except ValueError:
             raise InvalidArgument(argument, "arm numbers, integers of shape (k,)", repr(arms)) from None
+        if np.ma.is_masked(array):
+            raise InvalidArgument(argument, "arm numbers", "a missing one (masked)")
+        array = np.asarray(array)
         if array.size == 0:
             array = array.astype(np.intp).reshape(-1)
         if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -208,14 +211,14 @@ def checked_round(round: Any) -> Round:
 
 def _context_column(column: Any, name: str) -> Array:
     """A column of numbers, or an error that says which one is none."""
-    values = np.asarray(column.to_numpy())
     try:
-        if values.dtype.kind in "mM":
-            raise TypeError
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        what = f"column {name!r} of dtype {getattr(column, 'dtype', values.dtype)}"
+        values = as_floats("contexts", column.to_numpy(), "columns of numbers")
+    except InvalidArgument:
+        what = f"column {name!r} of dtype {getattr(column, 'dtype', 'object')}"
         raise InvalidArgument("contexts", "columns of numbers", what) from None
+    if np.isnan(values).any():
+        raise InvalidArgument("contexts", "finite numbers", f"a missing one in column {name!r}")
+    return values
 
 
 def _contexts(contexts: Any) -> Array:

@@ -1,9 +1,10 @@
 """Saving and loading values without pickle: one zip file of JSON and ``.npy`` arrays.
 
 A class joins by the decorator :func:`storable`; it must be a dataclass whose fields hold the whole of
-its state as plain data: None, bool, int, float, str, NumPy arrays, tuples, enumerations, and other
-storable values. Loading sets the fields as they were, so the loaded value equals the saved one bit
-for bit. Nothing in a file is executed, and only registered classes are ever built.
+its state as plain data: None, bool, int, float, str, bytes, date, datetime, NumPy arrays, tuples,
+enumerations, and other storable values. Loading sets the fields as they were, so the loaded value
+equals the saved one bit for bit. Nothing in a file is executed, and only registered classes are ever
+built.
 
 A file names superarm's own classes alone, so that they may move between its modules, and all others
 with their module, so that every library and script may name its classes as it likes. A class that is
@@ -24,6 +25,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -169,12 +171,42 @@ def read(path: str | os.PathLike[str]) -> Any:
         raise UnreadableFile(f"{path}: damaged, truncated, or not a superarm file ({error})") from error
 
 
+def to_data(value: object) -> Any:
+    """What JSON can say of None, a bool, a number, text, bytes, a date, a datetime or a tuple of these."""
+    return _encode(value, [], "value")
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "float": float,
+    "bytes": bytes.fromhex,
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+}
+
+
+def from_data(data: Any) -> Any:
+    """The value of which :func:`to_data` made ``data``; a ``ValueError`` or ``TypeError`` where there is none."""
+    if data is None or isinstance(data, (bool, int, float, str)):
+        return data
+    if isinstance(data, dict) and len(data) == 1:
+        kind, content = next(iter(data.items()))
+        if kind == "tuple" and isinstance(content, list):
+            return tuple(map(from_data, content))
+        if kind in _READERS and isinstance(content, str):
+            return _READERS[kind](content)
+    raise ValueError(f"not a value: {repr(data)[:100]}")
+
+
 def _encode(value: object, arrays: list[np.ndarray], where: str) -> Any:
     if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, enum.Enum)):
         # JSON has no word for these three floats that every reader understands.
         if isinstance(value, float) and not np.isfinite(value):
             return {"float": repr(float(value))}
         return float(value) if isinstance(value, float) else value
+    if type(value) is bytes:
+        return {"bytes": value.hex()}
+    if type(value) is datetime or type(value) is date:
+        return {type(value).__name__: value.isoformat()}
     if type(value) is np.ndarray:
         if value.dtype.hasobject:
             raise NotStorable(f"{where}: an array of Python objects cannot be saved without pickle")
@@ -205,10 +237,8 @@ def _encode(value: object, arrays: list[np.ndarray], where: str) -> Any:
 
 
 def _decode(node: Any, archive: zipfile.ZipFile) -> Any:
-    if not isinstance(node, dict):
-        return node
-    if "float" in node:
-        return float(node["float"])
+    if not isinstance(node, dict) or not {"tuple", "array", "enum", "class"} & set(node):
+        return from_data(node)
     if "tuple" in node:
         return tuple(_decode(item, archive) for item in node["tuple"])
     if "array" in node:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks.families import FAMILIES, SIMPLE, Family, Instance, generic, instance, mixed
+from superarm.arguments import Array, IntArray
 from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups, is_feasible
-from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.greedy import Greedy

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from benchmarks.families import SIMPLE, Instance, generic, instance, many_items, mixed, promise
+from superarm.arguments import Array, IntArray
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.feasible import AtMost, Exactly, WholeGroups
-from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.milp.milp import MILP

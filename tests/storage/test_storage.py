@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -91,7 +92,8 @@ READ_ONLY.setflags(write=False)
     "value",
     [
         None, True, 0, -(10**30), 0.1, -0.0, 5e-324, math.inf, -math.inf, math.nan, "", "ü\n\0\ud800",
-        (), (1, (2.5, None), "x"), Colour.RED, Colour.BLUE,
+        b"", b"\0\xff", date(2026, 1, 2), datetime(2026, 1, 2, 3, 4, 5, 6), datetime(2026, 1, 2, tzinfo=UTC),
+        (), (1, (2.5, None), "x", (b"y", date(1, 1, 1))), Colour.RED, Colour.BLUE,
         np.arange(6).reshape(2, 3), np.array([np.nan, -0.0]), np.zeros((0, 4)), np.array(["a", "bb"]),
         np.array([True]), np.arange(4, dtype=">i2"), np.array([1 + 2j]), np.array([(1, 2.0)], dtype="i4,f8"),
         READ_ONLY, Shelf((np.ones(2), Shelf(3))), Sum(), Decomposition(label_limit=9), Exhaustive(), BestWholeGroups(),
@@ -169,7 +171,8 @@ class Stranger:
         ([1, 2], "builtins.list"),
         ({"a": 1}, "builtins.dict"),
         ({1}, "builtins.set"),
-        (b"bytes", "builtins.bytes"),
+        (bytearray(b"bytes"), "builtins.bytearray"),
+        (timedelta(days=1), "datetime.timedelta"),
         (1j, "builtins.complex"),
         (Stranger, "builtins.type"),
     ],
@@ -355,6 +358,10 @@ def document(value, **changes):
         (document({"enum": f"{__name__}:Shelf", "member": "RED"}), "damaged"),
         (document({"float": "much"}), "much"),
         (document({"tuple": 3}), "damaged"),
+        (document([1]), "damaged"),
+        (document({"bytes": "x"}), "damaged"),
+        (document({"date": 5}), "damaged"),
+        (document({"datetime": "now"}), "now"),
         (document({"array": 0, "writeable": True}), "0.npy"),
         (document({"unheard": 1}), "damaged"),
     ],

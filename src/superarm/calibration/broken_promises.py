@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from superarm.arguments import Array
 from superarm.calibration.verdict import FALSE_ALARM, Finding, Verdict, capital, counted
 from superarm.errors import InvalidArgument
-from superarm.groups import Array
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.round import Outcomes, Round
 from superarm.selection import Selection

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from superarm.arguments import as_floats
+from superarm.arguments import Array, IntArray, as_floats
 from superarm.calibration.verdict import FALSE_ALARM, Finding, Verdict, counted, enough, too_narrow, too_wide
 from superarm.errors import InvalidArgument
-from superarm.groups import Array, IntArray
 from superarm.posteriors.posterior import Belief, Posterior, checked_outcomes
 from superarm.selection import Selection
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from superarm.groups import Array
+from superarm.arguments import Array
 
 FALSE_ALARM = 0.01  # how often an honest posterior is called dishonest, at most
 TOLERATED = 1.1  # a std that is off by this factor is let pass

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from superarm.arguments import Array
 from superarm.checks import require
 from superarm.environments.environment import Environment
 from superarm.feasible import WholeGroups
-from superarm.groups import Array
 from superarm.round import Round
 
 _SIGMAS = 6.0  # a right environment is further off once in 500 million times

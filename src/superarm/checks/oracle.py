@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from superarm.arguments import Array
 from superarm.checks import CLOSE, require
 from superarm.errors import UnsolvableRound
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups, is_feasible
-from superarm.groups import Array
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle

@@ -7,9 +7,9 @@ import warnings
 
 import numpy as np
 
+from superarm.arguments import Array
 from superarm.checks import CLOSE, require
 from superarm.errors import InvalidArgument, NonConforming
-from superarm.groups import Array
 from superarm.posteriors.learning import LEARNING, Learns
 from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior

@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray
 from superarm.checks import CLOSE, require
 from superarm.feasible import AtMost
-from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups

@@ -13,12 +13,11 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
-from superarm.arguments import whole_number
+from superarm.arguments import Array, whole_number
 from superarm.datasets import files
 from superarm.datasets.download import PathLike, byte_bar, cache_folder, fetch, keep_frame, load_frame
 from superarm.datasets.files import GENRES, LEAST_STARS, MOST_STARS, Layout
 from superarm.errors import InvalidArgument, UnexpectedData
-from superarm.groups import Array
 
 AFTER = datetime(2015, 1, 1, tzinfo=UTC)
 LEAST_RATINGS = 200

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from superarm.groups import Array
+from superarm.arguments import Array
 from superarm.round import Round
 
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import non_negative, whole_number
+from superarm.arguments import Array, non_negative, whole_number
 from superarm.environments.environment import with_gaussian_noise
 from superarm.feasible import AtMost
-from superarm.groups import Array
 from superarm.rewards.simple import Sum
 from superarm.round import Round
 

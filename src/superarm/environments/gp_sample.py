@@ -9,10 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from superarm.arguments import between, non_negative, whole_number
+from superarm.arguments import Array, IntArray, between, non_negative, whole_number
 from superarm.environments.environment import with_gaussian_noise
 from superarm.feasible import WholeGroups
-from superarm.groups import Array, IntArray
 from superarm.kernels.kernel import Kernel
 from superarm.kernels.stationary import SquaredExponential
 from superarm.posteriors.engines.inducing import Basis, greedy

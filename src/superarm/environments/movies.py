@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array
 
-from superarm.arguments import non_negative, whole_number
+from superarm.arguments import Array, IntArray, non_negative, whole_number
 from superarm.environments.environment import with_gaussian_noise
 from superarm.errors import InvalidArgument
 from superarm.feasible import Exactly
-from superarm.groups import Array, IntArray
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.round import Round
 

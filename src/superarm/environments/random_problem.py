@@ -9,11 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from superarm.arguments import whole_number
+from superarm.arguments import Array, IntArray, whole_number
 from superarm.environments.environment import with_gaussian_noise
 from superarm.environments.gp_sample import gp_draw
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
-from superarm.groups import Array, IntArray
 from superarm.kernels.stationary import Matern52, SquaredExponential
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense

@@ -15,9 +15,8 @@ from typing import Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import as_floats, positive
+from superarm.arguments import Array, as_floats, positive
 from superarm.errors import InvalidArgument
-from superarm.groups import Array
 from superarm.storage import storable
 
 Lengthscale: TypeAlias = float | Sequence[float] | Array

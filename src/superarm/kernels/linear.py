@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.groups import Array
+from superarm.arguments import Array
 from superarm.kernels.kernel import ScaledKernel
 from superarm.storage import storable
 

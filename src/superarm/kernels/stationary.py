@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from superarm import compiled
-from superarm.groups import Array
+from superarm.arguments import Array
 from superarm.kernels.kernel import ScaledKernel
 from superarm.storage import storable
 

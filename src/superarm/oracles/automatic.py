@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from superarm.arguments import Array
 from superarm.feasible import WholeGroups
-from superarm.groups import Array
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.decomposition.model import decomposes
 from superarm.oracles.exhaustive import Exhaustive

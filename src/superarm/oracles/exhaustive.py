@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import whole_number
+from superarm.arguments import Array, IntArray, whole_number
 from superarm.errors import UnsolvableRound
 from superarm.feasible import WholeGroups, is_feasible
-from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, answer
 from superarm.rewards.reward import reward_of

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray, Mask, magnitude, real_array
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.feasible import WholeGroups
-from superarm.groups import Array, IntArray, magnitude, real_array
 from superarm.rewards.group_reward import is_good, is_structured
-from superarm.rewards.normal_forms import ROUNDING, Mask, NormalForm
+from superarm.rewards.normal_forms import ROUNDING, NormalForm
 from superarm.rewards.reward import checked_value
 from superarm.round import Promise, Round
 from superarm.selection import TouchedGroup

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray
 from superarm.errors import UnsolvableRound
 from superarm.feasible import WholeGroups, largest_sum
-from superarm.groups import Array, IntArray
 from superarm.oracles.decomposition.model import decomposes
 from superarm.oracles.decomposition.solve import solve
 from superarm.oracles.good_subgroups import GoodSubgroups

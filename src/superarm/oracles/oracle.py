@@ -10,11 +10,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray, Mask
 from superarm.errors import InvalidArgument, UnsolvableRound
-from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups, checked_index
 from superarm.oracles.scale import scale_of_sums
-from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import checked_value, is_additive, reward_of
 from superarm.round import Round
 from superarm.selection import Selection, Status, TouchedGroup, is_proved

@@ -14,10 +14,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray, Mask, magnitude, sums_by
 from superarm.feasible import largest_sum
-from superarm.groups import Array, IntArray, magnitude, sums_by
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.rewards.normal_forms import Filter, Mask, WeightedSum
+from superarm.rewards.normal_forms import Filter, WeightedSum
 from superarm.selection import EXACT, is_proved
 
 FEW_ORDERS = 1e4  # scores that differ by less are of one scale, which is that of the largest

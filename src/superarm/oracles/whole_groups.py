@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray, sums_by
 from superarm.errors import UnsolvableRound
 from superarm.feasible import WholeGroups
-from superarm.groups import Array, IntArray, sums_by
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, additive_scores, answer, found_by_sum
 from superarm.rewards.normal_forms import ROUNDING

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray
 from superarm.errors import InvalidArgument
-from superarm.groups import Array, IntArray
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
 from superarm.posteriors.rows import distinct_rows
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Seed, fraction, positive, seed_number, whole_number
+from superarm.arguments import IntArray, Seed, fraction, positive, seed_number, whole_number
 from superarm.errors import InvalidArgument
-from superarm.groups import IntArray
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.oracle import SuperArmOracle

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm import storage
-from superarm.arguments import Seed
+from superarm.arguments import Array, Seed
 from superarm.errors import InvalidArgument
-from superarm.groups import Array
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle

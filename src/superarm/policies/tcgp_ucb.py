@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from superarm import storage
-from superarm.arguments import Seed, flag, weight
-from superarm.groups import IntArray
+from superarm.arguments import IntArray, Seed, flag, weight
 from superarm.indices import Indices, double_ucb
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm.groups import Groups, IntArray
-from superarm.rewards.normal_forms import Mask
+from superarm.arguments import IntArray, Mask
+from superarm.groups import Groups
 from superarm.rewards.reward import is_per_arm
 from superarm.round import Round
 

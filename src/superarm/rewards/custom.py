@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from superarm.arguments import Array, IntArray
 from superarm.errors import InvalidArgument
-from superarm.groups import Array, IntArray
 from superarm.rewards.group_reward import Comparable, Monotone, equal_by_value
 
 

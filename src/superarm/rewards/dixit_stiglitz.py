@@ -10,8 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray
 from superarm.errors import InvalidArgument
-from superarm.groups import Array, Groups, IntArray
+from superarm.groups import Groups
 from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
 from superarm.rewards.normal_forms import Blocks
 

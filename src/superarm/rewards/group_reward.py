@@ -17,8 +17,9 @@ from typing import Any, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray
 from superarm.errors import InvalidArgument
-from superarm.groups import Array, Groups, IntArray, own_copy
+from superarm.groups import Groups, own_copy
 from superarm.rewards.normal_forms import NormalForm
 
 TOLERANCE = 1e-9

@@ -15,11 +15,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from superarm.groups import Array, IntArray, magnitude, sums_by
-
-Mask = npt.NDArray[np.bool_]
+from superarm.arguments import Array, IntArray, magnitude, sums_by
+from superarm.arguments import Mask as Mask
 
 ROUNDING = 1e-15  # relative, of one operation, with room to spare
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from superarm.groups import Array, IntArray
+from superarm.arguments import Array, IntArray
 from superarm.rewards.group_reward import Comparable, Monotone, Sense, equal_by_value, is_good, tolerance
 from superarm.rewards.normal_forms import Dispersion, Filter, WeightedSum, Witness
 from superarm.storage import storable

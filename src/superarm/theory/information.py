@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
-from superarm.arguments import positive, whole_number
+from superarm.arguments import IntArray, positive, whole_number
 from superarm.errors import InvalidArgument
-from superarm.groups import IntArray
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.posteriors.gaussian_process import ExactPosterior
 from superarm.posteriors.posterior import Array, checked_contexts

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import as_floats, non_negative, weight
+from superarm.arguments import Array, as_floats, non_negative, weight
 from superarm.errors import InvalidArgument
-from superarm.groups import Array
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import GroupReward
 from superarm.rewards.reward import Reward

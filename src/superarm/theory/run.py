@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import as_floats, fraction, weight
+from superarm.arguments import Array, as_floats, fraction, weight
 from superarm.errors import InvalidArgument
-from superarm.groups import Array
 from superarm.indices import beta as beta_of
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.outputs import Coregionalised, Outputs, settled_noise, settled_outputs

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray
 from superarm.feasible import WholeGroups, largest_sum
-from superarm.groups import Array, IntArray
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.gaussian_process import ExactPosterior

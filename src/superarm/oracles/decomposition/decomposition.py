@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from superarm.arguments import whole_number
+from superarm.arguments import Array, whole_number
 from superarm.errors import InvalidArgument, UnsolvableRound
-from superarm.groups import Array
 from superarm.oracles.decomposition.model import decomposes
 from superarm.oracles.decomposition.solve import solve
 from superarm.oracles.good_subgroups import GoodSubgroups

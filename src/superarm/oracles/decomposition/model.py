@@ -10,10 +10,10 @@ from types import ModuleType
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray, Mask
 from superarm.feasible import WholeGroups
-from superarm.groups import Array, IntArray
 from superarm.oracles.good_subgroups import ENUMERATE_AT_MOST, GoodSubgroups
-from superarm.rewards.normal_forms import Blocks, Filter, Mask, WeightedSum, Witness
+from superarm.rewards.normal_forms import Blocks, Filter, WeightedSum, Witness
 from superarm.round import Round
 
 SUBSETS_PER_COUNT = 256  # undominated subsets of one size that a block keeps

@@ -9,14 +9,14 @@ from types import ModuleType
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray, Mask, sums_by
 from superarm.compiled import loops
 from superarm.feasible import WholeGroups
-from superarm.groups import Array, IntArray, sums_by
 from superarm.oracles.decomposition.model import Model, build
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, additive_scores, found_by_sum
 from superarm.oracles.scale import Solved, solved_to_scale
-from superarm.rewards.normal_forms import Blocks, Mask, WeightedSum
+from superarm.rewards.normal_forms import Blocks, WeightedSum
 from superarm.round import Round
 
 AT_ONCE = 32  # entries refined before Ctrl-C is heard; with a deadline the clock is looked at after each

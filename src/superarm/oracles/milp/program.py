@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.groups import Array, IntArray, magnitude
-from superarm.rewards.normal_forms import Mask
+from superarm.arguments import Array, IntArray, Mask, magnitude
 from superarm.selection import EXACT
 
 # HiGHS stops within an absolute gap of 1e-6, for which SciPy has no option; larger gains make it finer.

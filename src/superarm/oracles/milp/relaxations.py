@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from superarm.groups import Array, IntArray
+from superarm.arguments import Array, IntArray
 from superarm.oracles.milp.program import Program
 from superarm.rewards.normal_forms import Blocks
 

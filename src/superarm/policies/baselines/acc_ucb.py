@@ -26,14 +26,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Seed, fraction, positive, seed_number, whole_number
+from superarm.arguments import Array, IntArray, Mask, Seed, fraction, positive, seed_number, whole_number
 from superarm.errors import InvalidArgument
-from superarm.groups import Array, IntArray
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.index_policy import IndexPolicy
 from superarm.policies.learner import oracle_or_exact
 from superarm.posteriors.posterior import checked_contexts
-from superarm.rewards.normal_forms import Mask
 from superarm.round import Round
 
 

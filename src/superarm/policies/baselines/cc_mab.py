@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Seed, positive, seed_number, whole_number
-from superarm.groups import Array, IntArray
+from superarm.arguments import Array, IntArray, Seed, positive, seed_number, whole_number
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.cucb import Tally, rows_as_names
 from superarm.policies.baselines.index_policy import IndexPolicy, ahead

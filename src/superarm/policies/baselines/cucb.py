@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Seed, seed_number
-from superarm.groups import Array, Groups, IntArray
+from superarm.arguments import Array, IntArray, Seed, seed_number
+from superarm.groups import Groups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.index_policy import IndexPolicy, ahead
 from superarm.policies.learner import oracle_or_exact

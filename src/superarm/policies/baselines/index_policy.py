@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray, Mask
 from superarm.feasible import WholeGroups
-from superarm.groups import Array, IntArray
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.policy import StorablePolicy
 from superarm.policies.ties import tie_order
-from superarm.rewards.normal_forms import Mask
 from superarm.round import Outcomes, Round, checked_round
 from superarm.selection import Selection
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Seed, seed_number
+from superarm.arguments import IntArray, Seed, seed_number
 from superarm.feasible import WholeGroups
-from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.policy import StorablePolicy
 from superarm.policies.ties import tie_order

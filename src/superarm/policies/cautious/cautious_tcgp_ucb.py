@@ -17,10 +17,9 @@ from typing import Any, cast
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Seed, between, non_negative
+from superarm.arguments import IntArray, Seed, between, non_negative
 from superarm.errors import InvalidArgument
 from superarm.feasible import WholeGroups, is_feasible, largest_sum
-from superarm.groups import IntArray
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle, additive_scores
 from superarm.policies.cautious.certificates.judge import Judge

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from superarm.arguments import Array, IntArray, Mask
 from superarm.feasible import Exactly, WholeGroups
-from superarm.groups import Array, IntArray
 from superarm.policies.cautious.certificates.certificate import Sets
 from superarm.policies.cautious.certificates.judge import Judge, certificate_of
 from superarm.policies.cautious.search import Candidate
 from superarm.posteriors.rows import distinct_rows
-from superarm.rewards.normal_forms import Mask
 
 MOST_ARMS = 10  # added in a round, but for those that Exactly demands, and two groups where they are picked whole
 NEARLY = 0.9  # share of the largest variance that counts as as informative

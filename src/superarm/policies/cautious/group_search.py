@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.groups import IntArray
+from superarm.arguments import IntArray, Mask
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.cautious.search import Candidate, Candidates
-from superarm.rewards.normal_forms import Mask
 from superarm.selection import Selection
 
 

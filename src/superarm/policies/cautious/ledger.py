@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from superarm.groups import IntArray
+from superarm.arguments import IntArray
 from superarm.policies.cautious.certificates.judge import Judged
 from superarm.round import Round
 from superarm.storage import storable

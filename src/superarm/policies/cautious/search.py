@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from superarm.groups import Array, IntArray
+from superarm.arguments import Array, IntArray
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.cautious.certificates.judge import Judge, Judged
 from superarm.posteriors.posterior import Belief

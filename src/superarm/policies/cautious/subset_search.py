@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
+from superarm.arguments import Array, IntArray, Mask
 from superarm.errors import UnsolvableRound
 from superarm.feasible import AtMost, Exactly
-from superarm.groups import Array, IntArray
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.cautious.certificates.certificate import Surrogate
 from superarm.policies.cautious.search import Candidate, Candidates
-from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import reward_of
 from superarm.selection import Selection, Status
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from superarm.arguments import Mask
 from superarm.policies.cautious.group_search import GroupSearch
 from superarm.policies.cautious.search import Candidate
 from superarm.policies.cautious.subset_search import SubsetSearch
-from superarm.rewards.normal_forms import Mask
 from superarm.rewards.reward import reward_of
 
 WORTHWHILE = 0.1  # of a touched group's share of the reward: what a trial must promise to gain

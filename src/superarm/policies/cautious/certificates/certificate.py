@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from superarm.groups import Array, IntArray
+from superarm.arguments import Array, IntArray
 from superarm.rewards.group_reward import is_good
 from superarm.round import Promise
 

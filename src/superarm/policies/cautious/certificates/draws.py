@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
+from superarm.arguments import Array, IntArray
 from superarm.errors import InvalidArgument
-from superarm.groups import Array, IntArray
 from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.policies.cautious.certificates.gaussian import Gaussian
 from superarm.rewards.dixit_stiglitz import DixitStiglitz

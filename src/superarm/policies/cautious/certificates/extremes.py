@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from superarm.groups import Array
+from superarm.arguments import Array
 from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.policies.cautious.certificates.draws import Draws
 from superarm.policies.cautious.certificates.gaussian import gaussian

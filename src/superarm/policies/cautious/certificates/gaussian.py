@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from superarm.groups import Array
+from superarm.arguments import Array
 from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.rewards.group_reward import tolerance
 from superarm.rewards.simple import Mean

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.groups import Array, IntArray
+from superarm.arguments import Array, IntArray, Mask
 from superarm.policies.cautious.certificates.certificate import Certificate, Sets, Sure, Surrogate, Verdicts
 from superarm.policies.cautious.certificates.draws import Draws, draws_for
 from superarm.policies.cautious.certificates.extremes import Extremes
@@ -17,7 +17,6 @@ from superarm.policies.cautious.certificates.quadratic import IN_THE_TAIL, Quadr
 from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior
 from superarm.rewards.group_reward import GroupReward
-from superarm.rewards.normal_forms import Mask
 from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 from superarm.round import Round
 

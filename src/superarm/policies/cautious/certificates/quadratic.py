@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from superarm.groups import Array, IntArray
+from superarm.arguments import Array, IntArray
 from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
 from superarm.policies.cautious.certificates.draws import shares
 from superarm.rewards.group_reward import Sense, tolerance
