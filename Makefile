@@ -28,7 +28,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test lint bench bench-quick peers referee lock clean FORCE
+.PHONY: help install demo test test-slow test-quick lint bench bench-quick peers referee lock clean FORCE
 
 help: ## what you are reading
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,8 +39,17 @@ install: $(RUNTIME) ## the library and the superarm command, in .venv
 demo: $(RUNTIME) ## the federated study on a small setting, and its report
 	@$(BIN)/superarm demo
 
-test: lint ## lint, then all tests, doctests, examples and the code in the docs
-	$(ONE) $(BIN)/python -m pytest $(PYTEST)
+test: lint ## lint, then all tests but the slow ones, doctests, examples and the code in the docs
+	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m 'not slow'
+
+test-slow: $(DEV) ## the slow tests: kills, Ctrl-C, whole pages, what is built and installed
+	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m slow
+
+# Left out: what plays studies, writes pages, reads data sets, or tries many random problems.
+QUICK := $(addprefix --ignore=tests/,benchmarks checks datasets experiments properties referees report test_cli.py)
+
+test-quick: $(DEV) ## the first case of every test of a round and its parts, in 45 seconds
+	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m 'not slow' --first-cases $(QUICK) tests
 
 lint: $(DEV) ## format, lint rules, types, order of imports
 	$(BIN)/ruff format --check .

@@ -6,6 +6,19 @@ settings.register_profile("unhurried", deadline=None)  # how long an example tak
 settings.load_profile("unhurried")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--first-cases", action="store_true", help="of every test only its first case")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--first-cases"):
+        return
+    first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+    kept = set(first.values())
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
 @pytest.fixture(autouse=True, scope="session")
 def one_blas_thread():
     # Many small products: more threads than free cores make them ten times slower.

@@ -79,6 +79,7 @@ def test_run_then_report(tmp_path):
     assert "holds results of another configuration (rounds differ" in other.output
 
 
+@pytest.mark.slow
 def test_the_demo_ends_with_what_it_has_shown(tmp_path, monkeypatch):
     monkeypatch.setattr("superarm.cli.small_study", lambda: demo().with_changes(rounds=3, runs=1))
     said = superarm("demo", "--jobs", 1, "--out", tmp_path / "out")
@@ -171,6 +172,7 @@ def test_bad_numbers_are_refused_by_the_parser():
     assert superarm("--version").output.strip() == f"superarm {sa.__version__}"
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(tmp_path):
     words = ["run", "federated", "--rounds", "400", "--runs", "2", "--policies", "uniform,tcgp-ucb", "--jobs", "2"]
     out = tmp_path / "out"

@@ -8,6 +8,7 @@ from benchmarks import __main__ as program
 from benchmarks import report, studies
 
 
+@pytest.mark.slow
 def test_subjects_run_and_are_written(tmp_path, capsys):
     assert program.main(["--small", "--only", "oracles,rounds,growth,guard", "--out", str(tmp_path)]) == 0
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
@@ -27,6 +28,7 @@ def test_subjects_run_and_are_written(tmp_path, capsys):
     assert again["growth"] == results["growth"]
 
 
+@pytest.mark.slow
 def test_a_study_takes_longer_than_its_policies():
     section = studies.run(small=True, say=lambda words: None)
     (row,) = section["rows"]

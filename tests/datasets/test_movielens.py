@@ -38,7 +38,7 @@ def test_ratings_and_genres_are_those_of_a_plain_reading(release):
     assert data.name == release.name
 
 
-@pytest.mark.parametrize("block", [1, 100, 5000])
+@pytest.mark.parametrize("block", [100, 5000, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_size_of_a_block_does_not_matter(made, monkeypatch, block):
     whole = read(made)
     monkeypatch.setattr(files, "_BLOCK", block)

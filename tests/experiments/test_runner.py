@@ -127,6 +127,7 @@ def test_unfinished_results_are_not_read(tmp_path):
         results.read(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_killed_twenty_times_and_resumed(tmp_path):
     """kill -9 at random moments: what comes out is what an undisturbed run gives, row for row, bit for bit."""
     command = [sys.executable, "-m", "tests.experiments.small"]
@@ -155,6 +156,7 @@ def test_killed_twenty_times_and_resumed(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_run_outlives_the_shell_that_started_it(tmp_path):
     """As after `nohup superarm run ... &` and a logout."""
     folder = tmp_path / "out"

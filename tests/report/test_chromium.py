@@ -10,6 +10,8 @@ from tests.report.samples import POLICIES, bounds, claims, manifest, results
 
 NEEDS = "needs Chromium: install it (Debian: apt-get install chromium), or name it in $CHROMIUM"
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def tab(tmp_path_factory):

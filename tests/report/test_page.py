@@ -156,6 +156,7 @@ def test_a_banner_says_when_rounds_are_missing(frame):
     assert "500 of 900 rounds are there" in page
 
 
+@pytest.mark.slow
 def test_equal_results_give_equal_bytes(frame, folder, tmp_path):
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=5)
     write_report(tmp_path, shuffled, manifest(frame), claims(), bounds(frame))
@@ -168,6 +169,7 @@ def test_equal_results_give_equal_bytes(frame, folder, tmp_path):
                 assert again == path.read_bytes(), path.name
 
 
+@pytest.mark.slow
 def test_the_tradeoff_has_its_page(tmp_path):
     frame = results([*ZETAS, "clairvoyant"], experiment="tradeoff", runs=2, rounds=5)
     page = write_report(tmp_path, frame, manifest(frame), claims()).read_text(encoding="utf-8")
