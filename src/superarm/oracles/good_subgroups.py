@@ -26,7 +26,7 @@ ENUMERATE_AT_MOST = 14  # arms of a group: 2^14 subsets
 
 
 @dataclass(frozen=True, eq=False)
-class BoundGroups:
+class PromisedGroups:
     """A promise with its normal form (None: nothing declared) and the arms of its groups."""
 
     promise: Promise
@@ -71,11 +71,11 @@ class GoodSubgroups:
         self.order = np.arange(len(round)) if order is None else _permutation(order, len(round))
         self.promises = () if satisfying is None else round.promises if promises is None else promises
         self.closed = None if closed is None else _checked_closed(closed, round)
-        # Per group: which promise binds it (-1: none), its threshold, and on which side of it the value must be.
-        self._bound_by = np.full(len(round.labels), -1, dtype=np.intp)
+        # Per group: which promise it has (-1: none), its threshold, and on which side of it the value must be.
+        self._promise_of = np.full(len(round.labels), -1, dtype=np.intp)
         self._thresholds, self._signs = np.zeros(len(round.labels)), np.zeros(len(round.labels))
         for number, promise in enumerate(self.promises):
-            self._bound_by[promise.groups] = number
+            self._promise_of[promise.groups] = number
             self._thresholds[promise.groups] = promise.thresholds
             self._signs[promise.groups] = promise.sense.sign
 
@@ -110,7 +110,7 @@ class GoodSubgroups:
         values = np.full(len(groups), np.nan)
         if self.satisfying is not None:
             index = self.satisfying[arms]
-            for i, number in enumerate(self._bound_by[groups].tolist()):
+            for i, number in enumerate(self._promise_of[groups].tolist()):
                 if number >= 0:
                     reward = self.promises[number].reward
                     values[i] = checked_value(reward.value(index[cuts[i] : cuts[i + 1]], parts[i]), reward)
@@ -129,10 +129,10 @@ class GoodSubgroups:
     def described(self, groups: IntArray, values: Array, parts: tuple[IntArray, ...]) -> tuple[TouchedGroup, ...]:
         """What :meth:`touched` returns, from what :meth:`valued` found."""
         labels = self.round.labels
-        bound = (self._bound_by[groups] >= 0).tolist()
+        has_promise = (self._promise_of[groups] >= 0).tolist()
         rows = zip(
             groups.tolist(),
-            bound,
+            has_promise,
             parts,
             values.tolist(),
             self._thresholds[groups].tolist(),
@@ -163,20 +163,20 @@ class GoodSubgroups:
     def value(self, group: int, arms: IntArray) -> float:
         """v_G at the satisfying index."""
         assert self.satisfying is not None
-        reward = self.promises[self._bound_by[group]].reward
+        reward = self.promises[self._promise_of[group]].reward
         return checked_value(reward.value(self.satisfying[arms], arms), reward)
 
     @cached_property
     def whole(self) -> Mask:
         """(G,) whether each group is good when it is picked whole."""
         good = np.ones(len(self.round.labels), dtype=np.bool_)
-        for bound in self.bound:
-            mine, doubtful = bound.promise.groups, bound.promise.groups
-            if bound.form is not None:
+        for promised in self.promised:
+            mine, doubtful = promised.promise.groups, promised.promise.groups
+            if promised.form is not None:
                 assert self.satisfying is not None
-                margin, off = bound.form.whole(bound.groups)
+                margin, off = promised.form.whole(promised.groups)
                 # Thresholds and indices were rounded on their own scale before they met in the form.
-                scale = magnitude(self.satisfying) + magnitude(bound.promise.thresholds)
+                scale = magnitude(self.satisfying) + magnitude(promised.promise.thresholds)
                 off = off + 4.0 * ROUNDING * self.round.grouping.largest * scale
                 good[mine] = margin > 0.0
                 doubtful = mine[np.abs(margin) <= off]
@@ -186,7 +186,7 @@ class GoodSubgroups:
 
     def is_free(self, group: int) -> bool:
         """Whether the group has no promise."""
-        return bool(self._bound_by[group] < 0)
+        return bool(self._promise_of[group] < 0)
 
     def is_closed(self, group: int) -> bool:
         """Whether the group may not be touched."""
@@ -202,10 +202,10 @@ class GoodSubgroups:
     # Structure ----------------------------------------------------------------------------------------
 
     @cached_property
-    def bound(self) -> tuple[BoundGroups, ...]:
+    def promised(self) -> tuple[PromisedGroups, ...]:
         """Every promise with its normal form at the satisfying index."""
         codes = self.round.grouping.codes
-        bound = []
+        found = []
         for promise in self.promises:
             assert self.satisfying is not None
             if len(promise.groups) == len(self.round.labels):
@@ -220,8 +220,8 @@ class GoodSubgroups:
                 form = promise.reward.normal_form(
                     self.satisfying[arms], arms, groups, promise.thresholds, promise.sense
                 )
-            bound.append(BoundGroups(promise, form, arms, groups))
-        return tuple(bound)
+            found.append(PromisedGroups(promise, form, arms, groups))
+        return tuple(found)
 
     @cached_property
     def attainable(self) -> Mask:
@@ -231,11 +231,11 @@ class GoodSubgroups:
         or not at all, only the whole and its single arms are looked at: the round can be solved without the others.
         """
         attainable = np.ones(len(self.round.labels), dtype=np.bool_)
-        for bound in self.bound:
-            if bound.form is not None:
-                attainable[bound.promise.groups] = bound.form.attainable(bound.groups)
+        for promised in self.promised:
+            if promised.form is not None:
+                attainable[promised.promise.groups] = promised.form.attainable(promised.groups)
             else:
-                attainable[bound.promise.groups] = [self._some_good(int(group)) for group in bound.promise.groups]
+                attainable[promised.promise.groups] = [self._some_good(int(group)) for group in promised.promise.groups]
         return attainable if self.closed is None else attainable & ~self.closed
 
     def _some_good(self, group: int) -> bool:
@@ -266,11 +266,11 @@ class GoodSubgroups:
             return ()
         if self.is_free(group):
             return tuple(range(1, len(members) + 1))
-        for bound in self.bound:
-            position = np.flatnonzero(bound.promise.groups == group)
-            if len(position) and bound.form is not None:
-                mine = bound.groups == position[0]
-                return tuple(k for k in range(1, len(members) + 1) if bound.form.has_size(k, mine, position[0]))
+        for promised in self.promised:
+            position = np.flatnonzero(promised.promise.groups == group)
+            if len(position) and promised.form is not None:
+                mine = promised.groups == position[0]
+                return tuple(k for k in range(1, len(members) + 1) if promised.form.has_size(k, mine, position[0]))
         return tuple(sorted({len(subset) for subset in self._enumerate(group)}))
 
     def subgroups(self, label: Hashable) -> Iterator[tuple[int, ...]]:

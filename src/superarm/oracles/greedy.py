@@ -160,9 +160,9 @@ class _Repair:
         self.given_up: set[int] = set(np.flatnonzero(self.caps == 0).tolist())
         if good.closed is not None:
             self.given_up.update(np.flatnonzero(good.closed).tolist())
-        for bound in good.bound:
-            if bound.form is not None:
-                self.given_up.update(bound.promise.groups[~bound.form.attainable(bound.groups)].tolist())
+        for promised in good.promised:
+            if promised.form is not None:
+                self.given_up.update(promised.promise.groups[~promised.form.attainable(promised.groups)].tolist())
         self._promise = {
             group: (promise, threshold)
             for promise in good.promises

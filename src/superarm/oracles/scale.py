@@ -102,13 +102,13 @@ def can_matter(scores: Array, value: float, good: GoodSubgroups, open_: Mask) ->
 def _in_good_subgroups(good: GoodSubgroups) -> Mask:
     """(M,) the arms that some good subgroup may contain, as far as its normal form tells at once."""
     usable = good.attainable[good.round.grouping.codes]
-    for bound in good.bound:
-        match bound.form:
+    for promised in good.promised:
+        match promised.form:
             case Filter(allowed=allowed):
-                usable[bound.arms] &= allowed
+                usable[promised.arms] &= allowed
             case WeightedSum(weights=weights, least=least):
                 # The largest sum with arm m takes every positive weight and its own.
-                positive = sums_by(bound.groups, np.maximum(weights, 0.0), len(least))
-                rounding = 1e-12 * (sums_by(bound.groups, np.abs(weights), len(least)) + np.abs(least))
-                usable[bound.arms] &= np.minimum(weights, 0.0) >= (least - positive - rounding)[bound.groups]
+                positive = sums_by(promised.groups, np.maximum(weights, 0.0), len(least))
+                rounding = 1e-12 * (sums_by(promised.groups, np.abs(weights), len(least)) + np.abs(least))
+                usable[promised.arms] &= np.minimum(weights, 0.0) >= (least - positive - rounding)[promised.groups]
     return usable

@@ -44,7 +44,7 @@ def is_additive(reward: object) -> TypeGuard[Additive]:
 
 
 def reward_of(reward: Reward, outcomes: Array, arms: IntArray) -> float:
-    """U of a super arm; an empty one is worth transform(0) where u is a function of a sum, and otherwise 0."""
+    """u of a super arm; an empty one is worth transform(0) where u is a function of a sum, and otherwise 0."""
     if len(arms):
         return checked_value(reward.value(outcomes, arms), reward)
     return checked_value(reward.transform(0.0), reward) if is_additive(reward) else 0.0

@@ -82,9 +82,9 @@ def decomposes(round: Round, good: GoodSubgroups) -> bool:
         return False
     sizes = round.grouping.sizes if good.closed is None else np.where(good.closed, 0, round.grouping.sizes)
     return all(
-        isinstance(bound.form, (Filter, Witness, WeightedSum, Blocks))
-        or int(sizes[bound.promise.groups].max(initial=0)) <= ENUMERATE_AT_MOST
-        for bound in good.bound
+        isinstance(promised.form, (Filter, Witness, WeightedSum, Blocks))
+        or int(sizes[promised.promise.groups].max(initial=0)) <= ENUMERATE_AT_MOST
+        for promised in good.promised
     )
 
 
@@ -189,22 +189,22 @@ def _gains(round: Round, good: GoodSubgroups) -> tuple[_Gains, IntArray]:
         power=np.zeros(groups),
     )
     listed: list[IntArray] = []
-    for bound in good.bound:
-        mine = bound.promise.groups
-        match bound.form:
+    for promised in good.promised:
+        mine = promised.promise.groups
+        match promised.form:
             case Filter(allowed=allowed, least=least, most=most):
-                gains.usable[bound.arms] = allowed
+                gains.usable[promised.arms] = allowed
                 gains.least[mine] = least
                 gains.most[mine] = np.minimum(gains.most[mine], most)
             case Witness(witness=witness):
-                gains.gain[bound.arms] = witness
+                gains.gain[promised.arms] = witness
                 gains.theta[mine] = 0.5
             case WeightedSum(weights=weights, least=least):
-                gains.gain[bound.arms] = weights
+                gains.gain[promised.arms] = weights
                 gains.theta[mine] = least
             case Blocks() as form:
-                gains.gain[bound.arms] = form.sign * form.terms
-                gains.block[bound.arms] = form.blocks
+                gains.gain[promised.arms] = form.sign * form.terms
+                gains.block[promised.arms] = form.blocks
                 gains.theta[mine] = form.least
                 gains.power[mine] = form.power
             case _:

@@ -92,16 +92,16 @@ class _Solved(Solved):
 def _rounding(good: GoodSubgroups) -> Array:
     """(G,) more than the gains of a group can lose when they are summed in any order."""
     slack = np.full(len(good.round.labels), 1e-15)
-    for bound in good.bound:
-        match bound.form:
+    for promised in good.promised:
+        match promised.form:
             case WeightedSum(weights=gains, least=least):
                 pass
             case Blocks(terms=terms, least=least) as form:
                 gains = form.root(terms)
             case _:
                 continue
-        size = sums_by(bound.groups, np.abs(gains), len(least))
-        slack[bound.promise.groups] += 1e-15 * (size + np.abs(least))
+        size = sums_by(promised.groups, np.abs(gains), len(least))
+        slack[promised.promise.groups] += 1e-15 * (size + np.abs(least))
     return slack
 
 

@@ -127,11 +127,11 @@ class _Search:
         self.caps = np.where(good.attainable, feasible.caps(round.grouping), 0)
         self.lazy: dict[int, Relaxation] = {}
         self.program = Program(((self.caps[round.grouping.codes] > 0) & open_).astype(np.float64))
-        for bound in good.bound:
-            for position, group in enumerate(bound.promise.groups.tolist()):
+        for promised in good.promised:
+            for position, group in enumerate(promised.promise.groups.tolist()):
                 if self.caps[group] > 0:
-                    mine = np.flatnonzero(bound.groups == position)
-                    self._promise(group, position, bound.form, bound.arms[mine], mine)
+                    mine = np.flatnonzero(promised.groups == position)
+                    self._promise(group, position, promised.form, promised.arms[mine], mine)
         sizes = round.grouping.sizes
         for group in np.flatnonzero((self.caps > 0) & (self.caps < sizes)):
             members = round.grouping.members(int(group))

@@ -84,7 +84,7 @@ class Certificate(Protocol):
     """Certifies sets under one family of group rewards."""
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
-        """P and EV of each set, with thresholds (g,)."""
+        """p and EV of each set, with thresholds (g,)."""
         ...
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:

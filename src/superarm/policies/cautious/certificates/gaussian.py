@@ -18,7 +18,7 @@ TINY = 1e-300  # keeps a quotient finite where nothing is uncertain
 
 
 def gaussian(promise: Promise, thresholds: Array, mean: Array, std: Array) -> Verdicts:
-    """P and EV of Gaussian group rewards; what the predicate calls good is not broken."""
+    """p and EV of Gaussian group rewards; what the predicate calls good is not broken."""
     short = promise.sense.sign * (thresholds - mean)  # d = s (gamma - mean)
     score = (short - tolerance(thresholds)) / np.maximum(std, TINY)
     density = np.exp(-0.5 * np.square(np.clip(short / np.maximum(std, TINY), -40.0, 40.0))) / np.sqrt(2.0 * np.pi)

@@ -52,7 +52,7 @@ class Judged:
         return self.groups[self.broken > eps]
 
     def of(self, group: int) -> float:
-        """P of the group at this position; 0 where it is not touched."""
+        """p of the group at this position; 0 where it is not touched."""
         at = np.flatnonzero(self.groups == group)
         return float(self.broken[at[0]]) if len(at) else 0.0
 
@@ -83,7 +83,7 @@ class Judge:
         return Judged(groups=groups, promised=promised, broken=verdicts.broken, regret=verdicts.regret)
 
     def whole(self, groups: IntArray) -> Verdicts:
-        """P and EV of some groups picked whole, whichever others are judged with them."""
+        """p and EV of some groups picked whole, whichever others are judged with them."""
         return self._verdicts([self.round.grouping.members(group) for group in groups.tolist()], whole=True)
 
     def at_least(self) -> Array:
@@ -99,7 +99,7 @@ class Judge:
         return bounds
 
     def each(self, sets: Sequence[IntArray]) -> Verdicts:
-        """P and EV of any sets of arms, ascending, of one group each, as if every set was judged by itself."""
+        """p and EV of any sets of arms, ascending, of one group each, as if every set was judged by itself."""
         if any(isinstance(promise.reward, Variance) for promise in self.round.promises):
             for size in {len(arms) for arms in sets}:  # which is what tells draws apart
                 self._verdicts([arms for arms in sets if len(arms) == size])
