@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from superarm.errors import InvalidArgument
-from superarm.feasible import AtMost, Exactly, WholeGroups, is_feasible
+from superarm.feasible import AtMost, Exactly, WholeGroups
 from superarm.groups import Groups
 
 LABELS = ["a", "a", "a", "b", "b", "c"]
@@ -86,8 +86,8 @@ def test_feasible_is_what_the_definitions_say_about_every_super_arm(number, caps
             picked = [sum(LABELS[arm] == label for arm in arms) for label in "abc"]
             within = all(count <= cap for count, cap in zip(picked, caps, strict=True))
             array = np.array(arms, dtype=np.intp)
-            assert is_feasible(AtMost(number, per_group=caps), array, groups) == (size <= number and within)
-            assert is_feasible(AtMost(per_group=caps), array, groups) == within
-            assert is_feasible(Exactly(number, per_group=caps), array, groups) == (size == number and within)
+            assert AtMost(number, per_group=caps).allows(array, groups) == (size <= number and within)
+            assert AtMost(per_group=caps).allows(array, groups) == within
+            assert Exactly(number, per_group=caps).allows(array, groups) == (size == number and within)
             whole = all(count in (0, full) for count, full in zip(picked, (3, 2, 1), strict=True))
-            assert is_feasible(WholeGroups(number), array, groups) == (whole and np.count_nonzero(picked) <= number)
+            assert WholeGroups(number).allows(array, groups) == (whole and np.count_nonzero(picked) <= number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -15,8 +16,84 @@ from superarm.groups import Groups, own_copy
 PerGroup = int | Mapping[Hashable, int] | IntArray | Array | None
 
 
+class Feasible(Protocol):
+    """S_t, as everybody asks for it: :class:`AtMost`, :class:`Exactly` and :class:`WholeGroups`.
+
+    A super arm is allowed iff its number of arms is within ``totals``, at most ``most_groups`` groups are touched, and
+    none of them gives more arms than its cap; where groups are picked ``whole``, each gives all its arms.
+    """
+
+    @property
+    def whole(self) -> bool:
+        """Whether a group is picked whole or not at all."""
+        ...
+
+    def totals(self, arms: int) -> tuple[int, int]:
+        """Smallest and largest number of arms that may be picked, of ``arms`` that are there."""
+        ...
+
+    def caps(self, groups: Groups) -> IntArray:
+        """(G,) most arms that each group may give."""
+        ...
+
+    def most_groups(self, groups: Groups) -> int:
+        """Most groups that may be touched."""
+        ...
+
+    def allows(self, arms: IntArray, groups: Groups) -> bool:
+        """Whether the super arm ``arms`` belongs to S_t."""
+        ...
+
+    def largest_sum(self, weights: Array, groups: Groups) -> float:
+        """Largest sum of weights (M,) over super arms within caps and largest total; those below 0 are left out.
+
+        So no super arm of S_t has a larger sum, of whatever size it must be.
+        """
+        ...
+
+
+class _Counted:
+    """What limits on the number of arms have in common."""
+
+    whole: ClassVar[bool] = False
+    k: int | None
+    per_group: PerGroup
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            whole_number("k", self.k)
+        object.__setattr__(self, "per_group", own_copy(self.per_group))
+
+    def totals(self, arms: int) -> tuple[int, int]:
+        raise NotImplementedError
+
+    def caps(self, groups: Groups) -> IntArray:
+        if self.per_group is None:
+            return groups.sizes
+        caps = groups.spread(self.per_group, "per_group")
+        if (caps < 0).any() or (caps != np.floor(caps)).any():
+            raise InvalidArgument("per_group", "whole numbers >= 0", caps[(caps < 0) | (caps != np.floor(caps))][0])
+        return np.minimum(caps, groups.sizes).astype(np.intp)
+
+    def most_groups(self, groups: Groups) -> int:
+        return len(groups)
+
+    def allows(self, arms: IntArray, groups: Groups) -> bool:
+        least, most = self.totals(len(groups.codes))
+        touched = np.bincount(groups.codes[arms], minlength=len(groups))
+        return least <= len(arms) <= most and bool((touched <= self.caps(groups)).all())
+
+    def largest_sum(self, weights: Array, groups: Groups) -> float:
+        # Caps of groups inside a total are a (laminar) matroid: the heaviest arms that still fit are optimal.
+        _, most = self.totals(len(groups.codes))
+        order = np.lexsort((-weights, groups.codes))
+        place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes)
+        within = weights[order[place < self.caps(groups)[groups.codes[order]]]]
+        return math.fsum(np.sort(np.maximum(within, 0.0))[::-1][:most])
+
+
 @dataclass(frozen=True, eq=False)
-class AtMost:
+class AtMost(_Counted):
     """At most ``k`` arms in all, and at most ``per_group`` arms of each group.
 
     ``AtMost(per_group=caps)`` has no limit on the total. Caps are a scalar, a mapping by group label, or one per
@@ -26,22 +103,12 @@ class AtMost:
     k: int | None = None
     per_group: PerGroup = None
 
-    def __post_init__(self) -> None:
-        if self.k is not None:
-            whole_number("k", self.k)
-        object.__setattr__(self, "per_group", own_copy(self.per_group))
-
     def totals(self, arms: int) -> tuple[int, int]:
-        """Smallest and largest admissible number of picked arms, of ``arms`` that are there."""
         return 0, arms if self.k is None else min(self.k, arms)
-
-    def caps(self, groups: Groups) -> IntArray:
-        """(G,) most arms that each group may give."""
-        return _caps(self.per_group, groups)
 
 
 @dataclass(frozen=True, eq=False)
-class Exactly:
+class Exactly(_Counted):
     """Exactly ``k`` arms in all, and at most ``per_group`` arms of each group (as in :class:`AtMost`).
 
     Where no such super arm exists, oracles return the largest that does, with status ``UNDERFILLED``.
@@ -52,60 +119,36 @@ class Exactly:
 
     def __post_init__(self) -> None:
         whole_number("k", self.k)
-        object.__setattr__(self, "per_group", own_copy(self.per_group))
+        super().__post_init__()
 
     def totals(self, arms: int) -> tuple[int, int]:
-        """Smallest and largest admissible number of picked arms, whether or not so many are there."""
-        return self.k, self.k
-
-    def caps(self, groups: Groups) -> IntArray:
-        """(G,) most arms that each group may give."""
-        return _caps(self.per_group, groups)
+        return self.k, self.k  # whether or not so many are there
 
 
 @dataclass(frozen=True, eq=False)
 class WholeGroups:
     """At most ``n`` groups, each picked whole or not at all."""
 
+    whole: ClassVar[bool] = True
     n: int
 
     def __post_init__(self) -> None:
         whole_number("n", self.n)
 
+    def totals(self, arms: int) -> tuple[int, int]:
+        return 0, arms
 
-Feasible = AtMost | Exactly | WholeGroups
-
-
-def is_feasible(feasible: Feasible, arms: IntArray, groups: Groups) -> bool:
-    """Whether the super arm ``arms`` belongs to S_t."""
-    touched = np.bincount(groups.codes[arms], minlength=len(groups))
-    if isinstance(feasible, WholeGroups):
-        whole = (touched == 0) | (touched == groups.sizes)
-        return bool(whole.all() and np.count_nonzero(touched) <= feasible.n)
-    least, most = feasible.totals(len(groups.codes))
-    return least <= len(arms) <= most and bool((touched <= feasible.caps(groups)).all())
-
-
-def largest_sum(weights: Array, feasible: Feasible, groups: Groups) -> float:
-    """Largest sum of weights (M,) over super arms within the caps and the largest total; those below 0 are left out.
-
-    So no super arm of S_t has a larger sum, of whatever size it must be.
-    """
-    if isinstance(feasible, WholeGroups):
-        totals = np.bincount(groups.codes, weights=weights, minlength=len(groups))
-        return math.fsum(np.sort(np.maximum(totals, 0.0))[::-1][: feasible.n])
-    # Caps of groups inside a total are a (laminar) matroid: the heaviest arms that still fit are optimal.
-    _, most = feasible.totals(len(groups.codes))
-    order = np.lexsort((-weights, groups.codes))
-    place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes)
-    within = weights[order[place < feasible.caps(groups)[groups.codes[order]]]]
-    return math.fsum(np.sort(np.maximum(within, 0.0))[::-1][:most])
-
-
-def _caps(per_group: PerGroup, groups: Groups) -> IntArray:
-    if per_group is None:
+    def caps(self, groups: Groups) -> IntArray:
         return groups.sizes
-    caps = groups.spread(per_group, "per_group")
-    if (caps < 0).any() or (caps != np.floor(caps)).any():
-        raise InvalidArgument("per_group", "whole numbers >= 0", caps[(caps < 0) | (caps != np.floor(caps))][0])
-    return np.minimum(caps, groups.sizes).astype(np.intp)
+
+    def most_groups(self, groups: Groups) -> int:
+        return self.n
+
+    def allows(self, arms: IntArray, groups: Groups) -> bool:
+        touched = np.bincount(groups.codes[arms], minlength=len(groups))
+        whole = (touched == 0) | (touched == groups.sizes)
+        return bool(whole.all() and np.count_nonzero(touched) <= self.n)
+
+    def largest_sum(self, weights: Array, groups: Groups) -> float:
+        totals = np.bincount(groups.codes, weights=weights, minlength=len(groups))
+        return math.fsum(np.sort(np.maximum(totals, 0.0))[::-1][: self.n])

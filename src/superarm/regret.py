@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm.arguments import Array, IntArray
-from superarm.feasible import is_feasible
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.rewards.reward import reward_of
@@ -63,7 +62,7 @@ def optimum(round: Round, expected: Array) -> Selection:
     """
     good = GoodSubgroups(round, expected[:, 1])
     nobody = np.empty(0, dtype=np.intp)
-    if good.is_empty() and is_feasible(round.feasible, nobody, round.grouping):
+    if good.is_empty() and round.feasible.allows(nobody, round.grouping):
         value = reward_of(round.reward, expected[:0, 0], nobody)
         return Selection.of(
             nobody,

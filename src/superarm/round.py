@@ -84,8 +84,7 @@ class Round:
             raise InvalidArgument("groups", f"one label per arm ({arms})", f"{len(grouping.codes)} labels")
         if not isinstance(self.feasible, (AtMost, Exactly, WholeGroups)):
             raise InvalidArgument("feasible", "AtMost, Exactly or WholeGroups", repr(self.feasible))
-        if not isinstance(self.feasible, WholeGroups):
-            self.feasible.caps(grouping)
+        self.feasible.caps(grouping)  # or an error, here rather than in the first solve
         if isinstance(self.reward, type) or not hasattr(self.reward, "value"):
             raise InvalidArgument("reward", "a super-arm reward (method: value)", repr(self.reward))
         promises = _promises(self.constraint, grouping)

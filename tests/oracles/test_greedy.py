@@ -10,7 +10,7 @@ import pytest
 from benchmarks.families import FAMILIES, SIMPLE, Family, Instance, generic, instance, mixed
 from superarm.arguments import Array, IntArray
 from superarm.errors import InvalidArgument
-from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups, is_feasible
+from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.greedy import Greedy
@@ -36,10 +36,10 @@ def assert_sound(one: Instance, found: Selection) -> None:
         assert one.good().allows(found.arms)
     if isinstance(feasible, Exactly) and len(found.arms) < feasible.k:  # too few, and nothing else wrong
         assert found.status in (Status.UNDERFILLED, Status.NO_GOOD_SUBGROUP)
-        assert is_feasible(AtMost(feasible.k, per_group=feasible.per_group), found.arms, groups)
+        assert AtMost(feasible.k, per_group=feasible.per_group).allows(found.arms, groups)
     else:
         assert found.status is not Status.UNDERFILLED
-        assert is_feasible(feasible, found.arms, groups)
+        assert feasible.allows(found.arms, groups)
 
 
 class Coverage:

@@ -8,7 +8,6 @@ from hypothesis.extra.numpy import arrays
 
 import superarm as sa
 from superarm import theory
-from superarm.feasible import is_feasible, largest_sum
 from tests.theory.dense import coordinates, dense_gain, multisets
 
 KERNELS = [sa.SquaredExponential(lengthscale=0.4), sa.Matern12(lengthscale=0.6), sa.Linear()]
@@ -18,10 +17,10 @@ def feasible_super_arms(round):
     """All of S_t by the predicate; where none has the required size, the largest within the caps."""
     arms = range(len(round))
     subsets = [np.array(s, dtype=np.intp) for k in range(len(round) + 1) for s in itertools.combinations(arms, k)]
-    found = [s for s in subsets if is_feasible(round.feasible, s, round.grouping)]
+    found = [s for s in subsets if round.feasible.allows(s, round.grouping)]
     if not found:
         loose = sa.AtMost(round.feasible.k, per_group=round.feasible.per_group)
-        found = [s for s in subsets if is_feasible(loose, s, round.grouping)]
+        found = [s for s in subsets if loose.allows(s, round.grouping)]
         found = [s for s in found if len(s) == max(map(len, found))]
     return found
 
@@ -67,7 +66,7 @@ def test_greedy_encloses_the_maximum_over_all_sequences_of_super_arms(parts, ker
 def test_the_largest_sum_is_that_of_the_heaviest_feasible_super_arm(weights, labels, feasible):
     round = sa.Round(t=1, contexts=np.zeros((4, 1)), groups=labels, feasible=feasible)
     heaviest = max(weights[s].sum() for s in feasible_super_arms(round))
-    assert largest_sum(weights, feasible, round.grouping) == pytest.approx(heaviest)
+    assert feasible.largest_sum(weights, round.grouping) == pytest.approx(heaviest)
 
 
 @settings(max_examples=30, deadline=None)

@@ -11,7 +11,6 @@ import numpy as np
 from superarm.arguments import Array
 from superarm.checks import require
 from superarm.environments.environment import Environment
-from superarm.feasible import WholeGroups
 from superarm.round import Round
 
 _SIGMAS = 6.0  # a right environment is further off once in 500 million times
@@ -126,9 +125,8 @@ def _difference(one: Round, other: Round) -> str | None:
 
 def _allowed(round: Round) -> tuple[Any, ...]:
     feasible = round.feasible
-    if isinstance(feasible, WholeGroups):
-        return type(feasible), feasible.n
-    return type(feasible), feasible.totals(len(round)), tuple(feasible.caps(round.grouping).tolist())
+    caps = tuple(feasible.caps(round.grouping).tolist())
+    return type(feasible), feasible.most_groups(round.grouping), feasible.totals(len(round)), caps
 
 
 def _expected(environment: Environment, round: Round) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from superarm.arguments import Array
 from superarm.checks import CLOSE, require
 from superarm.errors import UnsolvableRound
-from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups, is_feasible
+from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
@@ -60,13 +60,8 @@ def _check_selection(selection: Selection, again: Selection, index: Array, round
     demand(np.array_equal(arms, again.arms), "the same question got another answer: oracles are deterministic")
     short = selection.status is Status.UNDERFILLED
     demand(
-        is_feasible(round.feasible, arms, round.grouping)
-        # Whole groups have no size to miss, so whatever is not feasible there is wrong.
-        or (
-            not isinstance(round.feasible, WholeGroups)
-            and (short or good.is_empty())
-            and len(arms) < round.feasible.totals(len(round))[0]
-        ),
+        round.feasible.allows(arms, round.grouping)
+        or ((short or good.is_empty()) and len(arms) < round.feasible.totals(len(round))[0]),
         "the super arm is not feasible",
     )
     demand(

@@ -11,7 +11,7 @@ import numpy as np
 
 from superarm.checks import require
 from superarm.errors import NonConforming
-from superarm.feasible import AtMost, is_feasible
+from superarm.feasible import AtMost
 from superarm.policies.policy import Policy, load
 from superarm.rewards.simple import Sum
 from superarm.round import Round
@@ -43,7 +43,7 @@ def check_policy(policy: Policy, *, dimension: int = 1, seed: int = 0) -> None:
         require(np.array_equal(arms, again.arms), "select picked another super arm the second time; it must be pure")
         require(
             selection.status in (Status.UNDERFILLED, Status.NO_GOOD_SUBGROUP)
-            or is_feasible(round.feasible, round.check_arms(arms), round.grouping),
+            or round.feasible.allows(round.check_arms(arms), round.grouping),
             f"select picked arms {arms.tolist()}, which {round.feasible} does not allow",
         )
         outcomes = rng.normal(size=(len(arms), 2))

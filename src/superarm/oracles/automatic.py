@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from superarm.arguments import Array
-from superarm.feasible import WholeGroups
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.decomposition.model import decomposes
 from superarm.oracles.exhaustive import Exhaustive
@@ -50,7 +49,7 @@ class Automatic:
         """The oracle that :meth:`__call__` would ask."""
         if not is_additive(round.reward):
             return Exhaustive()
-        if isinstance(round.feasible, WholeGroups):
+        if round.feasible.whole:
             return BestWholeGroups()
         if decomposes(round, good):
             return Decomposition(rel_gap=self.rel_gap, deadline=self.deadline)

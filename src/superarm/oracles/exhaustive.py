@@ -10,7 +10,6 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray, whole_number
 from superarm.errors import UnsolvableRound
-from superarm.feasible import WholeGroups, is_feasible
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, answer
 from superarm.rewards.reward import reward_of
@@ -45,11 +44,11 @@ class Exhaustive:
                 f"exhaustive search takes rounds of at most {self.most_arms} arms, this one has {len(round)}; "
                 "give the reward scores and transform, or the group reward a normal_form, or ask for Greedy"
             )
-        required = 0 if isinstance(round.feasible, WholeGroups) else round.feasible.totals(len(round))[0]
+        required, _ = round.feasible.totals(len(round))
         best: dict[int, tuple[float, IntArray]] = {}  # by size, capped at the required one
         for parts in itertools.product(*self._parts(round, good)):
             arms = np.sort(np.array(list(itertools.chain(*parts)), dtype=np.intp))
-            if len(arms) >= required and not is_feasible(round.feasible, arms, round.grouping):
+            if len(arms) >= required and not round.feasible.allows(arms, round.grouping):
                 continue
             size = min(len(arms), required)
             value = reward_of(round.reward, index[arms], arms)
@@ -60,9 +59,9 @@ class Exhaustive:
 
     def _parts(self, round: Round, good: GoodSubgroups) -> list[list[tuple[int, ...]]]:
         """For every group: nothing, or one of its good subgroups within the cap."""
-        whole = isinstance(round.feasible, WholeGroups)
+        whole = round.feasible.whole
         sizes = round.grouping.sizes
-        caps = sizes if isinstance(round.feasible, WholeGroups) else round.feasible.caps(round.grouping)
+        caps = round.feasible.caps(round.grouping)
         position = np.empty(len(round), dtype=np.intp)
         position[good.order] = np.arange(len(round))
         parts = []

@@ -15,7 +15,6 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask, magnitude, real_array
 from superarm.errors import InvalidArgument, UnsolvableRound
-from superarm.feasible import WholeGroups
 from superarm.rewards.group_reward import is_good, is_structured
 from superarm.rewards.normal_forms import ROUNDING, NormalForm
 from superarm.rewards.reward import checked_value
@@ -245,7 +244,7 @@ class GoodSubgroups:
         likely = [members, *members[:, None]]  # all together and each alone, before the whole list
         if any(len(arms) and self.is_good(group, arms) for arms in likely):
             return True
-        if isinstance(self.round.feasible, WholeGroups) and len(members) > ENUMERATE_AT_MOST:
+        if self.round.feasible.whole and len(members) > ENUMERATE_AT_MOST:
             return False
         return any(self._enumerate(group))
 
@@ -253,7 +252,7 @@ class GoodSubgroups:
         """Whether the group ``label``, or with None every group, has no good subgroup."""
         if label is None:
             # Whoever picks whole groups needs to know these anyway, and one that is good settles it.
-            if isinstance(self.round.feasible, WholeGroups) and self.whole.any():
+            if self.round.feasible.whole and self.whole.any():
                 return False
             return len(self.attainable) > 0 and not self.attainable.any()
         return not self.attainable[self.round.grouping.position(label)]

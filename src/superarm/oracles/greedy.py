@@ -10,7 +10,6 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray
 from superarm.errors import UnsolvableRound
-from superarm.feasible import WholeGroups, largest_sum
 from superarm.oracles.decomposition.model import decomposes
 from superarm.oracles.decomposition.solve import solve
 from superarm.oracles.good_subgroups import GoodSubgroups
@@ -46,10 +45,7 @@ class Greedy:
 
     def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
         worth = _worth(index, round)
-        if isinstance(round.feasible, WholeGroups):
-            arms = _whole_groups(worth, round, good, round.feasible.n)
-            return Found(arms=arms, upper_bound=_bound(index, round, good), limited=True)
-        arms = _Repair(worth, round, good).run()
+        arms = _whole_groups(worth, round, good) if round.feasible.whole else _Repair(worth, round, good).run()
         return Found(
             arms=arms,
             upper_bound=_bound(index, round, good),
@@ -74,7 +70,7 @@ def _bound(index: Array, round: Round, good: GoodSubgroups) -> float:
     scores = np.asarray(round.reward.scores(index, np.arange(len(round))), dtype=np.float64)
     if good.closed is not None:
         scores = np.where(good.closed[round.grouping.codes], 0.0, scores)
-    return round.reward.transform(largest_sum(scores, round.feasible, round.grouping))
+    return round.reward.transform(round.feasible.largest_sum(scores, round.grouping))
 
 
 # What a change is worth ---------------------------------------------------------------------------------------
@@ -126,13 +122,13 @@ def _worth(index: Array, round: Round) -> _Sum | _Any:
     return _Sum(np.asarray(round.reward.scores(index, np.arange(len(round))), dtype=np.float64))
 
 
-def _whole_groups(worth: _Sum | _Any, round: Round, good: GoodSubgroups, n: int) -> IntArray:
+def _whole_groups(worth: _Sum | _Any, round: Round, good: GoodSubgroups) -> IntArray:
     """Good groups one by one, as long as the best adds something."""
     groups = round.grouping
     ordered = np.argsort(good.round.grouping.first_places(good.order)).tolist()
     left = [group for group in ordered if good.is_good(group, groups.members(group))]
     chosen = np.empty(0, dtype=np.intp)
-    for _ in range(min(n, len(left))):
+    for _ in range(min(round.feasible.most_groups(groups), len(left))):
         gains = [worth.change(chosen, (), tuple(groups.members(group).tolist())) for group in left]
         best = int(np.argmax(gains))
         if gains[best] <= 0.0:
@@ -148,7 +144,6 @@ class _Repair:
     """Takes arms by what they add, then makes one subgroup after the other good, or gives the group up."""
 
     def __init__(self, worth: _Sum | _Any, round: Round, good: GoodSubgroups) -> None:
-        assert not isinstance(round.feasible, WholeGroups)
         self.worth, self.round, self.good = worth, round, good
         self.least, most = round.feasible.totals(len(round))
         self.most = min(most, len(round))

@@ -15,7 +15,6 @@ from typing import TypeVar
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask, magnitude, sums_by
-from superarm.feasible import largest_sum
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.rewards.normal_forms import Filter, WeightedSum
 from superarm.selection import EXACT, is_proved
@@ -94,7 +93,7 @@ def can_matter(scores: Array, value: float, good: GoodSubgroups, open_: Mask) ->
     """
     round = good.round
     open_ = open_ & _in_good_subgroups(good)
-    best = largest_sum(np.where(open_, scores, 0.0), round.feasible, round.grouping)
+    best = round.feasible.largest_sum(np.where(open_, scores, 0.0), round.grouping)
     rounding = 1e-12 * (best + abs(value))
     return open_ & (scores >= value - best - rounding)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray, sums_by
 from superarm.errors import UnsolvableRound
-from superarm.feasible import WholeGroups
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, additive_scores, answer, found_by_sum
 from superarm.rewards.normal_forms import ROUNDING
@@ -28,13 +27,13 @@ class BestWholeGroups:
         return answer(self._solve, "whole groups", index, round, good)
 
     def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
-        if not isinstance(round.feasible, WholeGroups):
+        if not round.feasible.whole:
             raise UnsolvableRound(f"BestWholeGroups takes WholeGroups(n), not {round.feasible}")
         scores = additive_scores(index, round, "BestWholeGroups")
         groups = round.grouping
         totals, ranked = _ranking(scores, good)
         falling = totals[ranked]
-        best = (good.whole[ranked] & (falling > 0.0)).nonzero()[0][: round.feasible.n]
+        best = (good.whole[ranked] & (falling > 0.0)).nonzero()[0][: round.feasible.most_groups(groups)]
         picked = np.zeros(len(groups), dtype=np.bool_)
         picked[ranked[best]] = True
         arms = picked[groups.codes].nonzero()[0]

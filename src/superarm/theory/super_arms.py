@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm.arguments import Array, IntArray
-from superarm.feasible import WholeGroups, largest_sum
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.gaussian_process import ExactPosterior
@@ -93,7 +92,7 @@ def feasible_information_gain(kernel: Kernel, rounds: Sequence[Round], noise_std
 
 
 def _most(weights: Array, round: Round) -> float:
-    return largest_sum(weights, round.feasible, round.grouping)
+    return round.feasible.largest_sum(weights, round.grouping)
 
 
 def _greedy_super_arm(kernel: Kernel, posterior: ExactPosterior, round: Round, noise: float) -> tuple[IntArray, float]:
@@ -104,9 +103,9 @@ def _greedy_super_arm(kernel: Kernel, posterior: ExactPosterior, round: Round, n
     engine = posterior.state.engines[0]
     assert isinstance(engine, ExactEngine)
     seen = engine.factor.solve(kernel, points)
-    if isinstance(round.feasible, WholeGroups):
+    if round.feasible.whole:
         state = Variances(kernel, points, noise, len(round), seen=seen, whole=True)
-        return _greedy_groups(state, inverse, round, round.feasible.n)
+        return _greedy_groups(state, inverse, round, round.feasible.most_groups(round.grouping))
     groups = round.grouping
     room = round.feasible.caps(groups).copy()  # which may be the sizes of the groups themselves
     size = min(round.feasible.totals(len(round))[1], int(room.sum()))

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import superarm as sa
 from superarm.errors import InvalidArgument
-from superarm.feasible import is_feasible
 
 DRAWS = 3000
 
@@ -61,7 +60,7 @@ def test_feasible_maximal_pure_and_whatever_the_listing(seed):
         round = sa.Round(t=3, contexts=x[order], groups=groups[order], constraint=sa.Sum() >= 99, feasible=feasible)
         selection = sa.Uniform(seed=seed).select(round)
         assert selection.status is sa.Status.OPTIMAL
-        assert is_feasible(feasible, selection.arms, round.grouping)
+        assert feasible.allows(selection.arms, round.grouping)
         return set(order[selection.arms].tolist())
 
     arms = picked(np.arange(15))

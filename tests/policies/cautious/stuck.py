@@ -16,7 +16,6 @@ from scipy.special import ndtri
 
 import superarm as sa
 from superarm.environments.gp_sample import gp_draw
-from superarm.feasible import is_feasible
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.learner import Learner
@@ -147,7 +146,7 @@ class Pessimist:
             if known[arm, arm] <= noise:
                 break
             free[arm] = False
-            if is_feasible(round.feasible, np.append(arms, arm), round.grouping):
+            if round.feasible.allows(np.append(arms, arm), round.grouping):
                 arms = np.append(arms, arm)
                 known = known - np.outer(known[:, arm], known[arm]) / (known[arm, arm] + noise)
         return arms

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import superarm as sa
 from superarm.environments.gp_sample import gp_draw
 from superarm.errors import InvalidArgument
-from superarm.feasible import is_feasible
 from superarm.policies.cautious.certificates import Judge, Judged
 from superarm.policies.cautious.explore import Uncertainty, explore
 from superarm.policies.cautious.group_search import GroupSearch
@@ -93,7 +92,7 @@ def test_every_selection_is_what_it_says(constraint, feasible):
         probabilities = np.array([group.probability for group in selection.groups])
         np.testing.assert_allclose(1.0 - judged.broken, probabilities)
         np.testing.assert_allclose(judged.regret, [group.expected_regret for group in selection.groups])
-        assert is_feasible(feasible, selection.arms, round.grouping) or selection.status is sa.Status.UNDERFILLED
+        assert feasible.allows(selection.arms, round.grouping) or selection.status is sa.Status.UNDERFILLED
         kinds.add(selection.kind)
         if selection.kind is sa.Kind.CERTIFIED:
             assert (1.0 - probabilities <= EPS).all()

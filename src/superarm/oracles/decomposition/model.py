@@ -11,7 +11,6 @@ from types import ModuleType
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
-from superarm.feasible import WholeGroups
 from superarm.oracles.good_subgroups import ENUMERATE_AT_MOST, GoodSubgroups
 from superarm.rewards.normal_forms import Blocks, Filter, WeightedSum, Witness
 from superarm.round import Round
@@ -78,7 +77,7 @@ class _Gains:
 
 def decomposes(round: Round, good: GoodSubgroups) -> bool:
     """Whether every group has a normal form that this model takes, or is small enough to be listed."""
-    if isinstance(round.feasible, WholeGroups):
+    if round.feasible.whole:
         return False
     sizes = round.grouping.sizes if good.closed is None else np.where(good.closed, 0, round.grouping.sizes)
     return all(

@@ -11,7 +11,6 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask, sums_by
 from superarm.compiled import loops
-from superarm.feasible import WholeGroups
 from superarm.oracles.decomposition.model import Model, build
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, additive_scores, found_by_sum
@@ -40,7 +39,6 @@ def solve(
     """The best super arm at the reward index, with an upper bound; ``deadline`` is in seconds from now."""
     stop = math.inf if deadline is None else time.perf_counter() + deadline
     scores = additive_scores(index, round, "the decomposition")
-    assert not isinstance(round.feasible, WholeGroups)  # decomposes() has made sure of it
     least, most = (min(total, len(round) + 1) for total in round.feasible.totals(len(round)))
     caps = np.minimum(round.feasible.caps(round.grouping), most)
     lower = TIES / max(1, min(most, len(round)))

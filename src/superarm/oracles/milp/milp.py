@@ -15,7 +15,6 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask, magnitude
 from superarm.errors import UnsolvableRound
-from superarm.feasible import AtMost, Exactly, WholeGroups, largest_sum
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.greedy import Greedy
 from superarm.oracles.milp.program import Program
@@ -62,14 +61,13 @@ class MILP:
     def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
         stop = math.inf if self.deadline is None else time.perf_counter() + self.deadline
         scores = additive_scores(index, round, "MILP")
-        if isinstance(round.feasible, WholeGroups):
-            whole = _whole_groups(scores, round, good, round.feasible.n, self.rel_gap, stop)
+        if round.feasible.whole:
+            whole = _whole_groups(scores, round, good, self.rel_gap, stop)
             return found_by_sum(whole.arms, whole.upper, scores, round, limited=whole.limited)
-        feasible = round.feasible
-        least, most = feasible.totals(len(round))
+        least, most = round.feasible.totals(len(round))
 
         def on_scale(open_: Mask, scale: float, sizes: tuple[int, int]) -> Solved:
-            search = _Search(round, good, feasible, scores, open_, self.rel_gap, stop)
+            search = _Search(round, good, scores, open_, self.rel_gap, stop)
             sized = search.best(*sizes) if sizes[0] <= len(round) else None
             # None: HiGHS has shown that no super arm has the size. How large can one be?
             found = search.largest(min(most, len(round))) if sized is None else sized
@@ -95,15 +93,15 @@ class _Best:
     limited: bool
 
 
-def _whole_groups(scores: Array, round: Round, good: GoodSubgroups, n: int, rel_gap: float, stop: float) -> _Best:
+def _whole_groups(scores: Array, round: Round, good: GoodSubgroups, rel_gap: float, stop: float) -> _Best:
     """One binary per group; those that break their promise are fixed to 0."""
     groups = round.grouping
     totals = np.asarray(np.bincount(groups.codes, weights=scores, minlength=len(groups)), dtype=np.float64)
     keeps = np.array([good.is_good(group, groups.members(group)) for group in range(len(groups))], dtype=np.float64)
     program = Program(upper=keeps)
-    outcome = program.maximise(totals, 0, n, rel_gap, stop)
+    outcome = program.maximise(totals, 0, round.feasible.most_groups(groups), rel_gap, stop)
     chosen = np.zeros(len(groups), dtype=np.bool_) if outcome.chosen is None else outcome.chosen
-    upper = min(outcome.upper, largest_sum(scores, round.feasible, groups))
+    upper = min(outcome.upper, round.feasible.largest_sum(scores, groups))
     return _Best(arms=np.flatnonzero(chosen[groups.codes]), upper=upper, limited=not outcome.finished)
 
 
@@ -114,7 +112,6 @@ class _Search:
         self,
         round: Round,
         good: GoodSubgroups,
-        feasible: AtMost | Exactly,
         scores: Array,
         open_: Mask,
         rel_gap: float,
@@ -123,8 +120,8 @@ class _Search:
         self.round, self.good, self.open_ = round, good, open_
         self.scores = np.where(open_, scores, 0.0)
         self.rel_gap, self.stop = rel_gap, stop
-        self.without_promises = largest_sum(self.scores, feasible, round.grouping)  # no good one has a larger sum
-        self.caps = np.where(good.attainable, feasible.caps(round.grouping), 0)
+        self.without_promises = round.feasible.largest_sum(self.scores, round.grouping)  # no good one has a larger sum
+        self.caps = np.where(good.attainable, round.feasible.caps(round.grouping), 0)
         self.lazy: dict[int, Relaxation] = {}
         self.program = Program(((self.caps[round.grouping.codes] > 0) & open_).astype(np.float64))
         for promised in good.promised:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
-from superarm.feasible import WholeGroups
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
@@ -59,7 +58,7 @@ def ahead(index: Array, first: Mask, round: Round) -> Array:
     that weighs arms weighs this value too.
     """
     others = index[~first]
-    if isinstance(round.feasible, WholeGroups):
+    if round.feasible.whole:
         value = 1.0 + 2.0 * float(np.abs(others).sum())
     else:
         top = float(others.max(initial=0.0))

@@ -9,7 +9,6 @@ import numpy as np
 
 from superarm import storage
 from superarm.arguments import IntArray, Seed, seed_number
-from superarm.feasible import WholeGroups
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.policy import StorablePolicy
 from superarm.policies.ties import tie_order
@@ -47,8 +46,8 @@ class Uniform(StorablePolicy):
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
         order = tie_order(checked_round(round), self.seed)
-        arms = _fitting(round, order) if not isinstance(round.feasible, WholeGroups) else self._groups(round)
-        short = not isinstance(round.feasible, WholeGroups) and len(arms) < round.feasible.totals(len(round))[0]
+        arms = self._groups(round) if round.feasible.whole else _fitting(round, order)
+        short = len(arms) < round.feasible.totals(len(round))[0]
         index = np.zeros(len(round))
         # Where scores of 0 sum up inside u, all super arms are worth the same and this one is as good as any.
         equal = isinstance(round.reward, Additive)
@@ -68,14 +67,13 @@ class Uniform(StorablePolicy):
 
     def _groups(self, round: Round) -> IntArray:
         groups = round.grouping
-        assert isinstance(round.feasible, WholeGroups)
-        drawn = np.random.default_rng((self.seed, round.t)).permutation(len(groups))[: round.feasible.n]
+        most = round.feasible.most_groups(groups)
+        drawn = np.random.default_rng((self.seed, round.t)).permutation(len(groups))[:most]
         return np.flatnonzero(np.isin(groups.codes, drawn))
 
 
 def _fitting(round: Round, order: IntArray) -> IntArray:
     """The arms, in this order, each taken if the caps and the total allow."""
-    assert not isinstance(round.feasible, WholeGroups)
     codes = round.grouping.codes[order]
     by_group = np.argsort(codes, kind="stable")
     place = np.empty(len(order), dtype=np.intp)  # how many of its group come before each arm

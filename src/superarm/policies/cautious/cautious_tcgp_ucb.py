@@ -19,7 +19,6 @@ import numpy as np
 from superarm import storage
 from superarm.arguments import IntArray, Seed, between, non_negative
 from superarm.errors import InvalidArgument
-from superarm.feasible import WholeGroups, is_feasible, largest_sum
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle, additive_scores
 from superarm.policies.cautious.certificates.judge import Judge
@@ -112,7 +111,7 @@ class CautiousTCGPUCB(LearningPolicy):
         belief = self.learner.belief(round)
         index = belief.mean[:, 0] + self.reward_width * belief.std[:, 0]
         judge = self._judge(round, belief)
-        search_of = GroupSearch if isinstance(round.feasible, WholeGroups) else SubsetSearch
+        search_of = GroupSearch if round.feasible.whole else SubsetSearch
         search = search_of(
             round=round, index=index, belief=belief, judge=judge, oracle=self.oracle,
             order=self.learner.tie_order(round), eps=1.0 - self.confidence,
@@ -145,7 +144,7 @@ class CautiousTCGPUCB(LearningPolicy):
         elif kind in (Kind.CERTIFIED, Kind.TRIAL):
             if found is not None and (isinstance(search, GroupSearch) or not search.round.promises):
                 status, bound, solver = found.status, found.upper_bound, found.solver
-            elif bound <= chosen.value and is_feasible(search.round.feasible, chosen.arms, search.round.grouping):
+            elif bound <= chosen.value and search.round.feasible.allows(chosen.arms, search.round.grouping):
                 status = Status.OPTIMAL  # promises or not, nothing is worth more
             elif found is not None or len(chosen.arms):
                 # A search through one index per arm proves nothing about other certified sets; whole groups need none.
@@ -203,4 +202,4 @@ def _most(search: SubsetSearch | GroupSearch) -> float:
     if not is_additive(round.reward):
         return math.inf
     scores = additive_scores(search.index, round, "cautious search")
-    return round.reward.transform(largest_sum(scores, round.feasible, round.grouping))
+    return round.reward.transform(round.feasible.largest_sum(scores, round.grouping))

@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
-from superarm.feasible import Exactly, WholeGroups
 from superarm.policies.cautious.certificates.certificate import Sets
 from superarm.policies.cautious.certificates.judge import Judge, certificate_of
 from superarm.policies.cautious.search import Candidate
@@ -32,8 +31,8 @@ def explore(start: Candidate, judge: Judge, index: Array, order: IntArray, hopef
     them.
     """
     feasible = judge.round.feasible
-    if isinstance(feasible, WholeGroups):
-        return _whole_groups(judge, feasible.n, order, hopeful)
+    if feasible.whole:
+        return _whole_groups(judge, feasible.most_groups(judge.round.grouping), order, hopeful)
     return _arms(start, judge, index, order, hopeful)
 
 
@@ -120,10 +119,10 @@ class Exposure:
 
 def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful: Mask) -> IntArray:
     round = judge.round
-    assert not isinstance(round.feasible, WholeGroups)
     codes, caps = round.grouping.codes, round.feasible.caps(round.grouping)
-    must_fill = isinstance(round.feasible, Exactly)
-    most = min(round.feasible.totals(len(round))[1], len(start.arms) + (len(round) if must_fill else MOST_ARMS))
+    least, most = round.feasible.totals(len(round))
+    must_fill = least > 0
+    most = min(most, len(start.arms) + (len(round) if must_fill else MOST_ARMS))
     uncertainty = Uncertainty(judge)
     for arm in start.arms:
         uncertainty.pick(int(arm))

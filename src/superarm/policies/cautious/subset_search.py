@@ -14,7 +14,6 @@ from scipy.special import ndtri
 
 from superarm.arguments import Array, IntArray, Mask
 from superarm.errors import UnsolvableRound
-from superarm.feasible import AtMost, Exactly
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.cautious.certificates.certificate import Surrogate
@@ -112,15 +111,15 @@ class SubsetSearch(Candidates):
                 break
             current = solved
         kept = ~np.isin(self._codes[current.arms], current.judged.failing(self.eps))
-        short = isinstance(self.round.feasible, Exactly) and not kept.all()
+        short = self.round.feasible.totals(len(self.round))[0] > 0 and not kept.all()
         return self.candidate(current.arms[kept], underfilled=current.underfilled or short)
 
     def _with_more(self, best: Candidate) -> Candidate:
         """Add single arms while the certificate holds: arms that err in opposite ways make a surer set."""
-        if not isinstance(self.round.feasible, AtMost):
+        least, most = self.round.feasible.totals(len(self.round))
+        if least > 0:  # it has its size already
             return best
         caps = self.round.feasible.caps(self.round.grouping)
-        most = self.round.feasible.totals(len(self.round))[1]
         counts = np.bincount(self._codes[best.arms], minlength=len(caps))
         free = (counts < caps)[self._codes]
         free[best.arms] = False
