@@ -1,7 +1,10 @@
 """The package as a whole: what importing it costs, and its public names."""
 
+import shutil
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import superarm as sa
 
@@ -11,6 +14,28 @@ HEAVY = ["numba", "scipy.optimize", "polars", "pandas", "altair", "joblib", "typ
 def test_import_is_light():
     code = f"import superarm, sys; print([name for name in {HEAVY} if name in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_a_source_tree_needs_no_installation(tmp_path):
+    """Where nothing knows of an installed superarm, its source alone says which version it is."""
+    source, project = Path(sa.__file__).parents[1], Path(__file__).parents[1] / "pyproject.toml"
+    stated = tomllib.loads(project.read_text("utf-8"))["project"]["version"]
+    code = f"""
+import sys
+from importlib import metadata
+def missing(name):
+    raise metadata.PackageNotFoundError(name)
+metadata.version = missing
+sys.path.insert(0, sys.argv[1])
+import superarm
+print(superarm.__version__, [name for name in {HEAVY} if name in sys.modules])
+"""
+    (tmp_path / "src").mkdir()
+    shutil.copytree(source / "superarm", tmp_path / "src" / "superarm")
+    for version in ("unknown", stated):
+        said = subprocess.check_output([sys.executable, "-c", code, str(tmp_path / "src")], text=True, cwd=tmp_path)
+        assert said.strip() == f"{version} []"
+        shutil.copy(project, tmp_path)
 
 
 def test_completion_finds_what_is_not_loaded_yet():

@@ -5,7 +5,8 @@ the policies, and the suites that check an implementation of your own.
 """
 
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm import errors
@@ -54,7 +55,18 @@ if TYPE_CHECKING:
     from superarm import calibration, datasets, environments, experiments, theory
     from superarm.simulation import simulate
 
-__version__ = version("superarm")
+
+def _version() -> str:
+    try:
+        return version("superarm")
+    except PackageNotFoundError:  # imported from its source, which says it too
+        import tomllib
+
+        project = Path(__file__).parents[2] / "pyproject.toml"
+        return str(tomllib.loads(project.read_text("utf-8"))["project"]["version"]) if project.exists() else "unknown"
+
+
+__version__ = _version()
 
 # The world around a round is imported when it is first asked for: playing a round needs neither frames nor plots.
 _LATER = {

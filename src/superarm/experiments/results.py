@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+import superarm
 from superarm.errors import ForeignResults, UnreadableFile
 from superarm.experiments.experiment import DataKind, Experiment, run_entropy, seed_of
 from superarm.simulation import PLAYED
@@ -41,7 +42,7 @@ SAID_BY_SOME: dict[str, pl.DataType | type[pl.DataType]] = {
     name: PLAYED[name] for name in ("kind", "predicted_broken", "covered_1", "covered_2")
 }
 COLUMNS = (*ALWAYS, *SAID_BY_SOME)
-PACKAGES = ("superarm", "numpy", "scipy", "numba", "polars")
+PACKAGES = ("numpy", "scipy", "numba", "polars")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +108,8 @@ def _environments(experiment: Experiment, seed: int) -> list[str] | None:
 def claim_folder(folder: Path, experiment: Experiment, seed: int) -> None:
     """Make the folder this experiment's, or refuse one that belongs to another."""
     wanted = configuration(experiment, seed)
-    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    packages = {"superarm": superarm.__version__, **{name: version(name) for name in PACKAGES}}
+    versions = {"python": platform.python_version(), **packages}
     path = folder / "manifest.json"
     if path.exists():
         manifest = _manifest(folder)
