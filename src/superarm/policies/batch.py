@@ -1,12 +1,7 @@
 """Batch-aware widths: what is picked in a round leaves less to learn from the arms not yet picked.
 
-The future work of the paper's conclusion. A variance does not depend on the values of outcomes, only on where they are
-observed, so the arms of a super arm can be counted as observed before any outcome came. For an output with posterior
-covariance k and noise variance s2, picking x turns k into ::
-
-    k(y, z) - k(y, x) k(x, z) / (k(x, x) + s2)
-
-one rank-one update a pick, on the candidates only; the posterior itself is left alone.
+The future work of the paper's conclusion: the arms of a super arm count as observed before any outcome came, see
+:mod:`superarm.posteriors.picked`.
 """
 
 from __future__ import annotations
@@ -15,6 +10,7 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray
 from superarm.errors import InvalidArgument
+from superarm.posteriors.picked import Picked
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
 from superarm.posteriors.rows import distinct_rows
 
@@ -59,30 +55,24 @@ def belief_in_order(posterior: CovaryingPosterior, contexts: Array, belief: Beli
     if not len(picks):
         return belief
     first, place = distinct_rows(contexts)
-    variance = np.square(belief.std[first].T)  # (2, m) of the distinct contexts, given the picks so far
-    std = np.empty((2, len(contexts)))
+    variance = np.square(belief.std[first].T)  # (2, m) of the distinct contexts
 
-    # Picks of one context in a row make one update: c of them are one observation of noise s2 / c.
+    # Picks of one context in a row make one update.
     starts = np.flatnonzero(np.diff(place[picks], prepend=-1))
     counts = np.diff(starts, append=len(picks))
     where = place[picks[starts]]  # (r,)
     at, row = np.unique(where, return_inverse=True)
     covariance = posterior.covariance(contexts[first[at]], contexts[first])[:, row]  # (2, r, m), given no pick
     noise = np.maximum(np.square(posterior.noise_std), ROUNDING * variance.max(axis=1))
-
-    # Row i of w holds k(x_i, .) / sqrt(k(x_i, x_i) + s2) given the picks before it, so the updates subtract w_i w_i^T.
-    w = np.empty_like(covariance)
-    before = np.empty((2, len(where)))  # variance of each context when its turn comes
-    for i, x in enumerate(where):
-        before[:, i] = variance[:, x]
-        given = covariance[:, i] - np.matmul(w[:, None, :i, x], w[:, :i])[:, 0]
-        w[:, i] = given / np.sqrt(before[:, i] + noise / counts[i])[:, None]
-        variance = np.maximum(variance - np.square(w[:, i]), 0.0)
+    picked = Picked(variance, noise, np.empty_like(covariance))
+    turns = zip(where.tolist(), counts.tolist(), strict=True)
+    before = np.stack([picked.pick(x, covariance[:, i], count) for i, (x, count) in enumerate(turns)], axis=1)
 
     # After j outcomes of its own a context of variance v has v s2 / (s2 + j v) left.
     j, v, s2 = np.arange(len(picks)) - np.repeat(starts, counts), np.repeat(before, counts, axis=1), noise[:, None]
+    std = np.empty((2, len(contexts)))
     std[:, picks] = np.sqrt(v * s2 / (s2 + j * v))
     others = np.ones(len(contexts), dtype=np.bool_)
     others[picks] = False
-    std[:, others] = np.sqrt(variance)[:, place[others]]
+    std[:, others] = np.sqrt(picked.variance)[:, place[others]]
     return Belief(mean=belief.mean, std=std.T)

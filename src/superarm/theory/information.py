@@ -18,6 +18,7 @@ from superarm.arguments import IntArray, positive, whole_number
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.posteriors.gaussian_process import ExactPosterior
+from superarm.posteriors.picked import Picked
 from superarm.posteriors.posterior import Array, checked_contexts
 from superarm.posteriors.rows import distinct_rows
 
@@ -161,8 +162,8 @@ def lambda_star(kernel: Kernel, rounds_of_contexts: RoundsOfContexts, noise_std:
 class Variances:
     """Posterior variances of one output at d fixed points, while outcomes there are picked one by one.
 
-    An outcome at point i makes the covariance P less by v v^T with v = P_i / sqrt(P_ii + sigma^2). Either all of P
-    is kept, d^2 products a pick, or the vectors v are, from which the one column that a pick needs is made.
+    Either the covariance P of the points is kept, d^2 products a pick, or one vector a pick: see
+    :mod:`superarm.posteriors.picked`.
     """
 
     def __init__(
@@ -171,34 +172,25 @@ class Variances:
         """Prepare for ``picks`` outcomes of noise variance ``noise``; ``seen`` is V = L^-1 k(X, points) of old ones."""
         self.kernel, self.points, self.noise = kernel, points, noise
         self.seen = np.empty((0, len(points))) if seen is None else seen
-        self.prior = kernel.diagonal(points)
-        self.variance = np.clip(self.prior - np.einsum("ij,ij->j", self.seen, self.seen), 0.0, self.prior)
-        self.covariance: Array | None = None
-        self.rows = np.empty((0, len(points)))
+        prior = kernel.diagonal(points)
+        variance = np.clip(prior - np.einsum("ij,ij->j", self.seen, self.seen), 0.0, prior)[None]
+        covariance = None
         if whole or 2 * len(points) <= picks:  # d^2 products a pick against d (picks / 2) on average
-            self.covariance = kernel(points, points) - self.seen.T @ self.seen
-        else:
-            self.rows = np.empty((picks, len(points)))
-        self.picked = 0
+            covariance, picks = (kernel(points, points) - self.seen.T @ self.seen)[None], 0
+        self.picked = Picked(variance, np.array([noise]), np.empty((1, picks, len(points))), covariance)
+
+    @property
+    def variance(self) -> Array:
+        """After the picks so far, ``(d,)``."""
+        variance: Array = self.picked.variance[0]
+        return variance
 
     def pick(self, i: int) -> float:
         """Take one more outcome at point i; returns what it tells, 1/2 log(1 + sigma^-2 P_ii)."""
-        variance = float(self.variance[i])
-        if self.covariance is not None:
-            v = self.covariance[:, i].copy()
-        else:
-            v = self.kernel(self.points, self.points[i : i + 1])[:, 0]
-            v -= self.seen.T @ self.seen[:, i]
-            v -= self.rows[: self.picked].T @ self.rows[: self.picked, i]
-        v /= np.sqrt(variance + self.noise)
-        if self.covariance is not None:
-            self.covariance -= np.multiply.outer(v, v)
-        else:
-            self.rows[self.picked] = v
-        self.picked += 1
-        self.variance -= np.square(v)
-        np.maximum(self.variance, 0.0, out=self.variance)
-        return 0.5 * float(np.log1p(variance / self.noise))
+        column = None
+        if self.picked.covariance is None:
+            column = (self.kernel(self.points, self.points[i : i + 1])[:, 0] - self.seen.T @ self.seen[:, i])[None]
+        return 0.5 * float(np.log1p(self.picked.pick(i, column)[0] / self.noise))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

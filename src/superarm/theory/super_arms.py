@@ -128,13 +128,13 @@ def _greedy_groups(state: Variances, inverse: IntArray, round: Round, n: int) ->
     arms: list[IntArray] = []
     gain = 0.0
     while left and len(arms) < n:
-        assert state.covariance is not None
-        told = []
+        assert state.picked.covariance is not None
+        gains = []
         for group in left:
             at = inverse[round.grouping.members(group)]
-            block = np.eye(len(at)) + state.covariance[at[:, None], at] / state.noise
-            told.append(np.linalg.slogdet(block)[1])
-        members = round.grouping.members(left.pop(int(np.argmax(told))))
+            block = np.eye(len(at)) + state.picked.covariance[0, at[:, None], at] / state.noise
+            gains.append(np.linalg.slogdet(block)[1])
+        members = round.grouping.members(left.pop(int(np.argmax(gains))))
         gain += sum(state.pick(int(inverse[arm])) for arm in members)
         arms.append(members)
     return (np.sort(np.concatenate(arms)) if arms else np.empty(0, dtype=np.intp)), gain

@@ -16,6 +16,7 @@ from superarm.arguments import Array, IntArray, Mask
 from superarm.policies.cautious.certificates.certificate import Sets
 from superarm.policies.cautious.certificates.judge import Judge, certificate_of
 from superarm.policies.cautious.search import Candidate
+from superarm.posteriors.picked import Picked
 from superarm.posteriors.rows import distinct_rows
 
 MOST_ARMS = 10  # added in a round, but for those that Exactly demands, and two groups where they are picked whole
@@ -46,13 +47,13 @@ class Uncertainty:
         self.contexts = judge.round.contexts[first]
         small = len(self.contexts) <= AT_ONCE
         self.prior: Array | None = judge.posterior.covariance(self.contexts)[1] if small else None
-        self.distinct: Array = np.square(judge.belief.std[first, 1])
-        self.roots: Array = np.empty((0, len(self.contexts)))
+        variance = np.square(judge.belief.std[first, 1])[None]
+        self.picked = Picked(variance, np.array([self.noise]), np.empty((1, MOST_ARMS, len(first))))
 
     @property
     def variance(self) -> Array:
         """(M,)."""
-        everyone: Array = self.distinct[self.at]
+        everyone: Array = self.picked.variance[0, self.at]
         return everyone
 
     def covariance(self, arms: IntArray) -> Array:
@@ -64,16 +65,13 @@ class Uncertainty:
         return within
 
     def pick(self, arm: int) -> None:
-        """Condition on one more arm's outcome: W <- W - w w^T / (w_ii + sigma^2), of which the diagonal is kept."""
+        """Condition on one more arm's outcome."""
         i = int(self.at[arm])
         if self.prior is not None:
-            column = self.prior[:, i].copy()
+            column = self.prior[None, :, i]
         else:
-            column = self.posterior.covariance(self.contexts, self.contexts[i : i + 1])[1, :, 0].copy()
-        column -= self.roots.T @ self.roots[:, i]
-        root = column / np.sqrt(max(column[i], 0.0) + self.noise)
-        self.roots = np.concatenate([self.roots, root[None]])
-        self.distinct = np.clip(self.distinct - np.square(root), 0.0, None)
+            column = self.posterior.covariance(self.contexts, self.contexts[i : i + 1])[1:, :, 0]
+        self.picked.pick(i, column)
 
 
 class Exposure:
