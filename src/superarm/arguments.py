@@ -6,8 +6,11 @@ And the types of arrays that go from one call to the next.
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Mapping, Sequence, Set
 from datetime import date, timedelta
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,10 +33,12 @@ def flag(argument: str, value: Any) -> bool:
     return bool(value)
 
 
-def whole_number(argument: str, value: Any, least: int = 0) -> int:
-    """A whole number >= ``least``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InvalidArgument(argument, f"a whole number >= {least}", repr(value))
+def whole_number(argument: str, value: Any, least: int = 0, most: int | None = None) -> int:
+    """A whole number >= ``least``, and <= ``most`` if given."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        limit = f">= {least}" if most is None else f"from {least} to {most}"
+        raise InvalidArgument(argument, f"a whole number {limit}", repr(value))
     return int(value)
 
 
@@ -72,6 +77,56 @@ def between(argument: str, value: Any, least: float, most: float) -> float:
 def weight(argument: str, value: Any) -> float:
     """A number from 0 to 1, as zeta is."""
     return between(argument, value, 0.0, 1.0)
+
+
+def interval(argument: str, value: Any) -> tuple[float, float]:
+    """A pair (low, high) with low <= high; either may be infinite."""
+    numbers = tuple(map(_real, value)) if isinstance(value, (tuple, list)) else ()
+    if len(numbers) != 2 or not numbers[0] <= numbers[1]:
+        raise InvalidArgument(argument, "a pair (low, high) of numbers with low <= high", repr(value))
+    return numbers[0], numbers[1]
+
+
+def one_of(argument: str, value: Any, names: Sequence[str]) -> str:
+    """One of some names."""
+    if not isinstance(value, str) or value not in names:
+        raise InvalidArgument(argument, f"one of {', '.join(names)}", repr(value))
+    return value
+
+
+def listed(argument: str, value: Any, expected: str) -> list[Any]:
+    """What an iterable holds, in its order: text, mappings and sets are no such iterables."""
+    try:
+        if isinstance(value, (str, bytes, Mapping, Set, type)):
+            raise TypeError
+        return list(value)
+    except TypeError:
+        raise InvalidArgument(argument, expected, f"a {type(value).__name__}") from None
+
+
+def instance(argument: str, value: Any, kind: Any, expected: str) -> Any:
+    """``value`` itself if it is of a class or keeps a protocol; a class keeps none, only its objects do."""
+    if isinstance(value, type) or not isinstance(value, kind):
+        what = f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
+        raise InvalidArgument(argument, expected, what)
+    return value
+
+
+def generator(argument: str, value: Any) -> np.random.Generator:
+    """A random generator of NumPy."""
+    rng: np.random.Generator = instance(argument, value, np.random.Generator, "a numpy.random.Generator")
+    return rng
+
+
+def checked_path(argument: str, value: Any) -> Path:
+    """A path that the system can look for."""
+    try:
+        path = os.fspath(value)
+        if not isinstance(path, str) or not path or b"\0" in os.fsencode(path):
+            raise ValueError
+        return Path(path)
+    except (TypeError, ValueError):
+        raise InvalidArgument(argument, "a path: text, or an object such as pathlib.Path", repr(value)) from None
 
 
 def checked_seed(seed: Any) -> Seed:

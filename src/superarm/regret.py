@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray
+from superarm.arguments import Array, IntArray, as_floats
+from superarm.errors import InvalidArgument
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.rewards.reward import reward_of
-from superarm.round import Round
+from superarm.round import Round, checked_round
 from superarm.selection import Selection, Status
 
 
@@ -42,6 +43,7 @@ def performance(round: Round, arms: IntArray, expected: Array) -> Performance:
     Untouched groups are satisfied and cause no regret. What the predicate calls good causes none either, so a promise
     missed by less than its tolerance does not count.
     """
+    expected = _truth(round, expected)
     arms = np.sort(round.check_arms(arms))
     truth = GoodSubgroups(round, expected[:, 1])
     touched, values, _ = truth.valued(arms)
@@ -60,6 +62,7 @@ def optimum(round: Round, expected: Array) -> Selection:
     It is the best *good* super arm. Where no group has a good subgroup, the empty one is good if it is feasible; only
     where it is not (``Exactly``) does the oracle's own fallback stand, and its status says so.
     """
+    expected = _truth(round, expected)
     good = GoodSubgroups(round, expected[:, 1])
     nobody = np.empty(0, dtype=np.intp)
     if good.is_empty() and round.feasible.allows(nobody, round.grouping):
@@ -74,6 +77,16 @@ def optimum(round: Round, expected: Array) -> Selection:
             solver="nothing is good",
         )
     return Automatic()(expected[:, 0], round, good)
+
+
+def _truth(round: Round, expected: Array) -> Array:
+    """Expected outcomes of every arm of the round, checked."""
+    arms = len(checked_round(round))
+    shape = f"finite numbers of shape ({arms}, 2), one row per arm"
+    truth = as_floats("expected", expected, shape)
+    if truth.shape != (arms, 2) or not np.isfinite(truth).all():
+        raise InvalidArgument("expected", shape, f"shape {truth.shape}" if truth.shape != (arms, 2) else "another one")
+    return truth
 
 
 def super_arm_regret(reward: float, optimal_reward: float, alpha: float = 1.0) -> float:

@@ -7,8 +7,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array
-from superarm.round import Round
+from superarm.arguments import Array, IntArray, between, generator
+from superarm.errors import InvalidArgument
+from superarm.round import Round, checked_round
 
 
 @runtime_checkable
@@ -35,4 +36,25 @@ class Environment(Protocol):
 
 def with_gaussian_noise(expected: Array, std: float, rng: np.random.Generator) -> Array:
     """Expected outcomes plus independent N(0, std^2) noise (section 2.1)."""
-    return expected + rng.normal(0.0, std, expected.shape)
+    return expected + generator("rng", rng).normal(0.0, abs(std), expected.shape)  # NumPy refuses a std of -0.0
+
+
+def mean_number(argument: str, value: float) -> float:
+    """A mean number of arrivals, from 0 to a billion: more would fit into no memory."""
+    return between(argument, value, 0.0, 1e9)
+
+
+def contexts_of(round: Round, dimension: int = 1) -> Array:
+    """(M, D) contexts of a round, which must have as many features as the environment gives them."""
+    contexts = checked_round(round).contexts
+    if contexts.shape[1] != dimension:
+        raise InvalidArgument("round", f"one of this environment, with {dimension} features", repr(round))
+    return contexts
+
+
+def places_in_pool(round: Round, pool: int) -> IntArray:
+    """(M,) which of the ``pool`` points each arm is: its identity in the rounds of an environment with a pool."""
+    ids = np.asarray(checked_round(round).arm_ids)
+    if ids.dtype.kind != "i" or (len(ids) and not (ids.min() >= 0 and ids.max() < pool)):
+        raise InvalidArgument("round", f"one of this environment, with arm_ids from 0 to {pool - 1}", repr(round))
+    return ids

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import Array, non_negative, whole_number
-from superarm.environments.environment import with_gaussian_noise
+from superarm.arguments import Array, generator, non_negative, whole_number
+from superarm.environments.environment import contexts_of, mean_number, with_gaussian_noise
 from superarm.feasible import AtMost
 from superarm.rewards.simple import Sum
 from superarm.round import Round
@@ -33,11 +33,13 @@ class Federated:
 
     def __post_init__(self) -> None:
         whole_number("requests", self.requests)
-        for argument in ("clients", "most_requests", "noise_std"):
-            non_negative(argument, getattr(self, argument))
+        mean_number("clients", self.clients)
+        mean_number("most_requests", self.most_requests)
+        non_negative("noise_std", self.noise_std)
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """Rounds with new clients each."""
+        generator("rng", rng)
         portions = np.arange(1, self.requests + 1) / self.requests
         t = 0
         while True:
@@ -55,7 +57,7 @@ class Federated:
 
     def expected_outcomes(self, round: Round) -> Array:
         """(M, 2) information and leakage of every request."""
-        x = round.contexts[:, 0]
+        x = contexts_of(round)[:, 0]
         return np.column_stack([1.0 / (1.0 + np.exp(5.0 - 10.0 * x)), 0.05 + 0.95 * np.exp(-5.0 * x)])
 
     def outcomes(self, round: Round, rng: np.random.Generator) -> Array:

@@ -9,10 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, between, non_negative, whole_number
-from superarm.environments.environment import with_gaussian_noise
+from superarm.arguments import Array, IntArray, between, generator, non_negative, whole_number
+from superarm.environments.environment import mean_number, places_in_pool, with_gaussian_noise
 from superarm.feasible import WholeGroups
-from superarm.kernels.kernel import Kernel
+from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.kernels.stationary import SquaredExponential
 from superarm.posteriors.engines.inducing import Basis, greedy
 from superarm.rewards.simple import Variance
@@ -44,8 +44,10 @@ class GPSample:
     def __post_init__(self) -> None:
         for argument in ("seed", "most_groups", "horizon"):
             whole_number(argument, getattr(self, argument))
-        for argument in ("groups", "arms", "noise_std"):
-            non_negative(argument, getattr(self, argument))
+        mean_number("groups", self.groups)
+        mean_number("arms", self.arms)
+        non_negative("noise_std", self.noise_std)
+        checked_kernel("kernel", self.kernel)
         whole_number("pool", self.pool, 1)
         between("percentile", self.percentile, 0.0, 100.0)
 
@@ -61,9 +63,10 @@ class GPSample:
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """Rounds with new groups each."""
+        generator("rng", rng)
         known = [self._arrive(rng) for _ in range(self.horizon)]
         rewards = [np.var(self.truth[ids[codes == g], 1]) for ids, codes in known for g in np.unique(codes)]
-        threshold = float(np.percentile(rewards, self.percentile)) if rewards else 0.0
+        threshold = float(np.percentile(rewards, float(self.percentile))) if rewards else 0.0
         later = (self._arrive(rng) for _ in itertools.count())
         for t, (ids, codes) in enumerate(itertools.chain(known, later), start=1):
             yield Round(
@@ -82,7 +85,7 @@ class GPSample:
 
     def expected_outcomes(self, round: Round) -> Array:
         """(M, 2) the sampled functions at the arms."""
-        at: Array = self.truth[round.arm_ids]
+        at: Array = self.truth[places_in_pool(round, self.pool)]
         return at
 
     def outcomes(self, round: Round, rng: np.random.Generator) -> Array:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import count
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array
 
-from superarm.arguments import Array, IntArray, non_negative, whole_number
-from superarm.environments.environment import with_gaussian_noise
+from superarm.arguments import Array, IntArray, generator, instance, interval, non_negative, whole_number
+from superarm.environments.environment import contexts_of, mean_number, with_gaussian_noise
 from superarm.errors import InvalidArgument
 from superarm.feasible import Exactly
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
@@ -53,19 +51,21 @@ class Movies:
     _pairs: _Pairs = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        whole_number("locations", self.locations, 1)
+        from superarm.datasets.movielens import MovieLens  # and polars with it, which the data need anyway
+
+        instance("data", self.data, MovieLens, "a MovieLens data set")
+        whole_number("locations", self.locations, 1, 10**9)
         whole_number("k", self.k)
-        for argument in ("movies", "users", "noise_std"):
-            non_negative(argument, getattr(self, argument))
-        interval = self.thresholds
-        if not isinstance(interval, tuple) or len(interval) != 2 or not all(map(_is_finite, interval)):
-            raise InvalidArgument("thresholds", "a pair (low, high) of finite numbers", repr(interval))
-        if interval[0] > interval[1]:
-            raise InvalidArgument("thresholds", "low <= high", interval)
+        mean_number("movies", self.movies)
+        mean_number("users", self.users)
+        non_negative("noise_std", self.noise_std)
+        if not np.isfinite(interval("thresholds", self.thresholds)).all():
+            raise InvalidArgument("thresholds", "a pair (low, high) of finite numbers", repr(self.thresholds))
         object.__setattr__(self, "_pairs", _Pairs.of(self.data))
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """Rounds with new movies and users each; where users live is drawn first and stays."""
+        generator("rng", rng)
         pairs = self._pairs
         homes = rng.integers(self.locations, size=len(pairs.rated))
         for t in count(1):
@@ -91,7 +91,7 @@ class Movies:
 
     def expected_outcomes(self, round: Round) -> Array:
         """(M, 2) match of every pair, and its sigmoid-like transform."""
-        x = round.contexts[:, 0]
+        x = contexts_of(round)[:, 0]
         return np.column_stack([x, 2.0 / (1.0 + np.exp(-4.0 * x)) - 1.0])
 
     def outcomes(self, round: Round, rng: np.random.Generator) -> Array:
@@ -138,7 +138,3 @@ class _Pairs:
         """
         matches: Array = np.einsum("md,md->m", self.stars[user], self.genres[movie])
         return matches / (10.0 * self.rated[user])
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, whole_number
-from superarm.environments.environment import with_gaussian_noise
+from superarm.arguments import Array, IntArray, generator, whole_number
+from superarm.environments.environment import places_in_pool, with_gaussian_noise
 from superarm.environments.gp_sample import gp_draw
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.kernels.stationary import Matern52, SquaredExponential
@@ -133,6 +133,7 @@ class RandomProblem:
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """Rounds with new groups and thresholds each."""
+        generator("rng", rng)
         for t in itertools.count(1):
             groups = max(1, int(rng.poisson(self.groups)))
             sizes = rng.integers(SIZES[0], SIZES[1] + 1, groups)
@@ -157,7 +158,7 @@ class RandomProblem:
 
     def expected_outcomes(self, round: Round) -> Array:
         """(M, 2) the two truths at the arms."""
-        at: Array = self.truth[round.arm_ids]
+        at: Array = self.truth[places_in_pool(round, POOL)]
         return at
 
     def outcomes(self, round: Round, rng: np.random.Generator) -> Array:

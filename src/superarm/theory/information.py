@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
-from superarm.arguments import IntArray, positive, whole_number
+from superarm.arguments import IntArray, as_floats, listed, positive, whole_number
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.posteriors.gaussian_process import ExactPosterior
@@ -111,8 +111,7 @@ def gains_of_rounds(kernel: Kernel, rounds_of_contexts: RoundsOfContexts, noise_
     sigma2 = noise_variance(noise_std)
     posterior = ExactPosterior(kernel, noise_std)
     rows = []
-    for contexts in rounds_of_contexts:
-        z = some_contexts(contexts)
+    for z in rounds_listed(rounds_of_contexts):
         if len(z) == 0:
             rows.append((0.0, 0.0, 0.0, 0.0, 0))
             continue
@@ -264,17 +263,22 @@ def greedy_information_gain(kernel: Kernel, contexts: npt.ArrayLike, n: int, noi
 
 def noise_variance(noise_std: float) -> float:
     """sigma^2, refusing a sigma that is not positive or whose square is not."""
-    variance = positive("noise_std", noise_std) ** 2
-    if variance == 0.0:
-        raise InvalidArgument("noise_std", "a number whose square is positive", repr(noise_std))
-    return variance
+    sigma = positive("noise_std", noise_std)
+    if not 0.0 < sigma * sigma < np.inf:
+        raise InvalidArgument("noise_std", "a number whose square is positive and finite", repr(noise_std))
+    return sigma**2
 
 
 def some_contexts(contexts: npt.ArrayLike) -> Array:
     """Contexts ``(N, D)``; anything without an entry, such as ``[]``, is no contexts."""
-    if np.size(contexts) == 0:
-        return np.empty((0, 1))
-    return checked_contexts(contexts, None)
+    array = as_floats("contexts", contexts, "a finite array of shape (N, D)")
+    return checked_contexts(array, None) if array.size else np.empty((0, 1))
+
+
+def rounds_listed(rounds_of_contexts: RoundsOfContexts) -> list[Array]:
+    """The contexts of every round."""
+    rounds = listed("rounds_of_contexts", rounds_of_contexts, "the contexts (n, D) of every round")
+    return [some_contexts(contexts) for contexts in rounds]
 
 
 def _eigenvalues(covariance: Array) -> Array:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from superarm.arguments import whole_number
+from superarm.arguments import non_negative, whole_number
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.kernels.linear import Linear
 from superarm.kernels.stationary import Matern32, Matern52, SquaredExponential
@@ -36,7 +36,9 @@ class KernelRate:
 
     def __call__(self, rounds: float, size: float, eigenvalue: float) -> float:
         """The printed rate at T rounds, K arms and lambda*(K)."""
-        return self.rate(rounds, size, eigenvalue)
+        return self.rate(
+            non_negative("rounds", rounds), non_negative("size", size), non_negative("eigenvalue", eigenvalue)
+        )
 
 
 def kernel_rate(kernel: Kernel, dimension: int) -> KernelRate | None:

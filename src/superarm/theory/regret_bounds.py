@@ -5,12 +5,13 @@ All functions take arrays as well as numbers for T, K, beta, gamma and lambda*, 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Array, as_floats, non_negative, weight
+from superarm.arguments import Array, as_floats, instance, interval, non_negative, weight
 from superarm.errors import InvalidArgument
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import GroupReward
@@ -171,9 +172,8 @@ def lipschitz_constant(
     >>> lipschitz_constant(ratings), lipschitz_constant(ratings, outcome_range=(0.0, 5.0))
     (None, 1.0)
     """
-    low, high = outcome_range
-    if not low <= high:
-        raise InvalidArgument("outcome_range", "a pair (low, high) with low <= high", repr(outcome_range))
+    instance("reward", reward, Reward | GroupReward, "a super-arm reward or a group reward")
+    low, high = interval("outcome_range", outcome_range)
     if isinstance(reward, Sum | Mean | Min | Max):
         return 1.0
     if isinstance(reward, Count):
@@ -212,14 +212,20 @@ def _not_negative(argument: str, value: npt.ArrayLike) -> Array:
 def _constant(factor: float, lipschitz: float, eigenvalue: npt.ArrayLike, noise_std: float) -> Array:
     spread = _not_negative("eigenvalue", eigenvalue) + noise_variance(noise_std)
     # Infinity first: a Lipschitz constant of 0 does not help where the bound says nothing.
-    scale = np.inf if np.isinf(factor) else 2.0 * (lipschitz * factor) ** 2
-    return np.asarray(scale * spread)
+    with np.errstate(over="ignore"):  # a bound beyond all numbers says nothing, and so does infinity
+        scale = np.inf if np.isinf(factor) else 2.0 * np.float64(lipschitz * factor) ** 2
+        return np.asarray(scale * spread)
 
 
 def _bound(
     constant: Array, rounds: npt.ArrayLike, size: npt.ArrayLike, beta: npt.ArrayLike, gamma: npt.ArrayLike
 ) -> Array:
-    product = _not_negative("beta", beta) * _not_negative("size", size) * _not_negative("rounds", rounds)
-    product = product * _not_negative("gamma", gamma)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(np.isinf(constant), np.inf, np.sqrt(constant * product)))
+    given = {"beta": beta, "size": size, "rounds": rounds, "gamma": gamma}
+    first, *others = (_not_negative(argument, value) for argument, value in given.items())
+    try:
+        np.broadcast_shapes(constant.shape, first.shape, *(other.shape for other in others))
+    except ValueError:
+        shapes = [constant.shape, first.shape, *(other.shape for other in others)]
+        raise InvalidArgument(f"eigenvalue, {', '.join(given)}", "shapes that broadcast", shapes) from None
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(np.where(np.isinf(constant), np.inf, np.sqrt(constant * math.prod(others, start=first))))

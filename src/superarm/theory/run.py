@@ -8,12 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Array, as_floats, fraction, weight
+from superarm.arguments import Array, as_floats, fraction, weight, whole_number
 from superarm.errors import InvalidArgument
 from superarm.indices import beta as beta_of
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.outputs import Coregionalised, Outputs, settled_noise, settled_outputs
-from superarm.theory.information import RoundGains, RoundsOfContexts, gains_of_rounds, greedy_information_gain
+from superarm.theory.information import (
+    RoundGains,
+    RoundsOfContexts,
+    gains_of_rounds,
+    greedy_information_gain,
+    rounds_listed,
+)
 from superarm.theory.regret_bounds import (
     checked_lipschitz,
     group_factor,
@@ -140,89 +146,101 @@ def bound_of_run(
         ``(T,)`` or ``(T, 2)`` instead: upper bounds on overline-gamma_t, for example those of
         :func:`~superarm.theory.feasible_information_gain`
     """
-    zeta = weight("zeta", zeta)
-    group_lipschitz = checked_lipschitz("group_lipschitz", group_lipschitz)
-    reward_lipschitz = checked_lipschitz("reward_lipschitz", reward_lipschitz)
-    delta = fraction("delta", delta)
     if candidates is not None and gamma is not None:
         raise InvalidArgument("gamma", "None where candidates are given", repr(gamma))
-    kernels, noise = _kernels(kernel), settled_noise(noise_std)
-    contexts = list(rounds_of_contexts)
-    same = kernels[0] is kernels[1] and noise[0] == noise[1]
+    kernels, noise, delta = _kernels(kernel), settled_noise(noise_std), fraction("delta", delta)
+    contexts = rounds_listed(rounds_of_contexts)
     second = gains_of_rounds(kernels[1], contexts, noise[1])
+    same = kernels[0] is kernels[1] and noise[0] == noise[1]
     gains = (second if same else gains_of_rounds(kernels[0], contexts, noise[0]), second)
     t = np.arange(1, len(contexts) + 1)
-    beta = np.array([beta_of(int(s), int(m), delta) for s, m in zip(t, _arms(max_arms, gains[0]), strict=True)])
-    size = _size(max_size, gains[0])
+    proof = _Proof(
+        t=t,
+        size=_size(max_size, gains[0]),
+        beta=np.array([beta_of(int(s), int(m), delta) for s, m in zip(t, _arms(max_arms, gains[0]), strict=True)]),
+        eigenvalue=np.column_stack([np.maximum.accumulate(one.eigenvalue) for one in gains]),
+        noise=noise,
+        zeta=weight("zeta", zeta),
+        group_lipschitz=checked_lipschitz("group_lipschitz", group_lipschitz),
+        reward_lipschitz=checked_lipschitz("reward_lipschitz", reward_lipschitz),
+    )
     gain = np.column_stack([np.cumsum(one.gain) for one in gains])
-    eigenvalue = np.column_stack([np.maximum.accumulate(one.eigenvalue) for one in gains])
-    upper: Array | None = None
-    if gamma is not None:
-        upper = _gamma(gamma, len(t))
-    elif candidates is not None:
+    upper = None if gamma is None else _gamma(gamma, len(t))
+    if candidates is not None:
         picks = np.cumsum(gains[0].size)
         each = [_gamma_of_picks(kernels[j], candidates, picks, noise[j]) for j in ((1,) if same else (0, 1))]
         upper = np.column_stack([each[0], each[-1]])
     if upper is not None and (upper < gain * (1.0 - 1e-9)).any():
         expected = "gamma, or candidates that hold every picked context, to bound what the run itself has gained"
         raise InvalidArgument("gamma" if candidates is None else "candidates", expected, "less")
-
-    def bounds(information: Array) -> Bounds:
-        group = group_regret_bound(
-            t,
-            size,
-            beta,
-            information[:, 1],
-            zeta=zeta,
-            lipschitz=group_lipschitz,
-            eigenvalue=eigenvalue[:, 1],
-            noise_std=noise[1],
-        )
-        super_arm = super_arm_regret_bound(
-            t,
-            size,
-            beta,
-            information[:, 0],
-            zeta=zeta,
-            lipschitz=reward_lipschitz,
-            eigenvalue=eigenvalue[:, 0],
-            noise_std=noise[0],
-        )
-        total = total_regret_bound(
-            t,
-            size,
-            beta,
-            information.max(axis=1),
-            group_lipschitz=group_lipschitz,
-            reward_lipschitz=reward_lipschitz,
-            eigenvalue=eigenvalue.max(axis=1),
-            noise_std=max(noise),
-        )
-        return Bounds(group=group, super_arm=super_arm, total=total)
-
     return RunBounds(
         t=t,
-        beta=beta,
-        size=size,
+        beta=proof.beta,
+        size=proof.size,
         gain=gain,
-        eigenvalue=eigenvalue,
+        eigenvalue=proof.eigenvalue,
         gamma=upper,
-        widths=_widths(gains, beta, zeta, group_lipschitz, reward_lipschitz),
-        run=bounds(gain),
-        theorem=None if upper is None else bounds(upper),
+        widths=proof.by_widths(gains),
+        run=proof.by_information(gain),
+        theorem=None if upper is None else proof.by_information(upper),
     )
 
 
-def _widths(gains: tuple[RoundGains, RoundGains], beta: Array, zeta: float, group: float, reward: float) -> Bounds:
-    first, second = (np.cumsum(np.sqrt(beta) * one.width) for one in gains)
-    nothing = np.full(len(beta), np.inf)
-    # The weights zeta and 1 - zeta cancel the denominators; at an end the regret of weight 0 does not count.
-    total = (zeta > 0.0) * (zeta + 1.0) * group * second + (zeta < 1.0) * (2.0 - zeta) * reward * first
-    return Bounds(
-        group=nothing if zeta == 0.0 else group_factor(zeta) * group * second,
-        super_arm=nothing if zeta == 1.0 else super_arm_factor(zeta) * reward * first,
-        total=total,
-    )
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Proof:
+    """What all lines of the proof of Theorem 1 share; arrays have one row per round."""
+
+    t: npt.NDArray[np.intp]
+    size: npt.NDArray[np.intp]
+    beta: Array
+    eigenvalue: Array  # (T, 2)
+    noise: tuple[float, float]
+    zeta: float
+    group_lipschitz: float
+    reward_lipschitz: float
+
+    def by_information(self, gamma: Array) -> Bounds:
+        """The bounds by information ``(T, 2)``, the run's own or the most that there is."""
+        place = (self.t, self.size, self.beta)
+        return Bounds(
+            group=group_regret_bound(
+                *place,
+                gamma[:, 1],
+                zeta=self.zeta,
+                lipschitz=self.group_lipschitz,
+                eigenvalue=self.eigenvalue[:, 1],
+                noise_std=self.noise[1],
+            ),
+            super_arm=super_arm_regret_bound(
+                *place,
+                gamma[:, 0],
+                zeta=self.zeta,
+                lipschitz=self.reward_lipschitz,
+                eigenvalue=self.eigenvalue[:, 0],
+                noise_std=self.noise[0],
+            ),
+            total=total_regret_bound(
+                *place,
+                gamma.max(axis=1),
+                group_lipschitz=self.group_lipschitz,
+                reward_lipschitz=self.reward_lipschitz,
+                eigenvalue=self.eigenvalue.max(axis=1),
+                noise_std=max(self.noise),
+            ),
+        )
+
+    def by_widths(self, gains: tuple[RoundGains, RoundGains]) -> Bounds:
+        """The bounds by the widths of the confidence bounds, before they are bounded by information."""
+        zeta, group, reward = self.zeta, self.group_lipschitz, self.reward_lipschitz
+        first, second = (np.cumsum(np.sqrt(self.beta) * one.width) for one in gains)
+        nothing = np.full(len(self.beta), np.inf)
+        # The weights zeta and 1 - zeta cancel the denominators; at an end the regret of weight 0 does not count.
+        total = (zeta > 0.0) * (zeta + 1.0) * group * second + (zeta < 1.0) * (2.0 - zeta) * reward * first
+        return Bounds(
+            group=nothing if zeta == 0.0 else group_factor(zeta) * group * second,
+            super_arm=nothing if zeta == 1.0 else super_arm_factor(zeta) * reward * first,
+            total=total,
+        )
 
 
 def _kernels(kernel: Kernel | tuple[Kernel, Kernel] | Outputs) -> tuple[Kernel, Kernel]:
@@ -249,9 +267,12 @@ def _size(max_size: int | None, gains: RoundGains) -> npt.NDArray[np.intp]:
     if max_size is None:
         return np.maximum.accumulate(gains.size)
     largest = int(gains.size.max(initial=0))
-    if isinstance(max_size, bool) or not isinstance(max_size, int | np.integer) or max_size < largest:
-        raise InvalidArgument("max_size", f"a whole number, at least the largest super arm ({largest})", repr(max_size))
-    return np.full(len(gains.size), max_size, dtype=np.intp)
+    try:
+        size = whole_number("max_size", max_size, largest, np.iinfo(np.intp).max)
+    except InvalidArgument as wrong:
+        expected = f"a whole number, at least the largest super arm ({largest})"
+        raise InvalidArgument("max_size", expected, wrong.came) from None
+    return np.full(len(gains.size), size, dtype=np.intp)
 
 
 def _gamma(gamma: npt.ArrayLike, rounds: int) -> Array:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray
+from superarm.arguments import Array, IntArray, listed
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.gaussian_process import ExactPosterior
 from superarm.posteriors.rows import distinct_rows
-from superarm.round import Round
+from superarm.round import Round, checked_round
 from superarm.theory.information import Variances, noise_variance
 
 
@@ -64,6 +64,7 @@ def feasible_information_gain(kernel: Kernel, rounds: Sequence[Round], noise_std
         sigma
     """
     checked_kernel("kernel", kernel)
+    rounds = [checked_round(round) for round in listed("rounds", rounds, "rounds 1, ..., T")]
     noise = noise_variance(noise_std)
     posterior = ExactPosterior(kernel, noise_std)
     super_arms: list[IntArray] = []
