@@ -1,0 +1,671 @@
+"""One valid call of every public callable, from which the nasty ones start: a new callable joins by a line here."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import superarm as sa
+import superarm.posteriors
+import superarm.regret
+from superarm.datasets import download, movielens, synthetic
+
+ANY = ("none", "text", "booleans", "missing", "classes", "infinite", "complex", "numbers", "arrays", "objects")
+LABELS = ("none", "text", "booleans", "classes", "numbers", "objects", "infinite", "complex")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A valid call, made anew for every throw.
+
+    Attributes
+    ----------
+    make
+        gives the callable and its arguments by name
+    takes
+        by argument: kinds of values (see :mod:`tests.nasty.values`) that it takes on purpose, of those that an argument
+        must otherwise refuse
+    most
+        by argument: the largest number thrown, and why; more would be legal and take for ever, or all memory
+    """
+
+    make: Callable[[], tuple[Callable[..., Any], dict[str, Any]]]
+    takes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    most: Mapping[str, tuple[float, str]] = field(default_factory=dict)
+
+
+CONTEXTS = np.linspace(0.0, 1.0, 6)[:, None]
+PAIRS = np.column_stack([np.linspace(0.1, 0.6, 6), np.linspace(0.6, 0.1, 6)])
+KERNEL = sa.Matern52(lengthscale=0.5)
+
+
+def a_round(**rest: Any) -> sa.Round:
+    given = {"groups": ["a", "a", "a", "b", "b", "b"], "constraint": sa.Sum() >= 0.2, "feasible": sa.AtMost(3)}
+    return sa.Round(t=1, contexts=CONTEXTS, **given | rest)
+
+
+def whole_round() -> sa.Round:
+    return a_round(feasible=sa.WholeGroups(1))
+
+
+def good(round: sa.Round) -> sa.GoodSubgroups:
+    return sa.GoodSubgroups(round, PAIRS[:, 1])
+
+
+def prior() -> sa.ExactPosterior:
+    return sa.ExactPosterior(KERNEL, noise_std=0.1)
+
+
+def belief() -> sa.Belief:
+    return sa.Belief(mean=PAIRS, std=np.full((6, 2), 0.1))
+
+
+def selection() -> sa.Selection:
+    round = a_round()
+    return sa.Automatic()(PAIRS[:, 0], round, good(round))
+
+
+def federated() -> Any:
+    return sa.environments.Federated(clients=2.0, requests=3)
+
+
+def ratings() -> movielens.MovieLens:
+    return movielens.MovieLens(
+        name="mine",
+        ratings=pl.DataFrame({"user": [7, 7, 8], "movie": [2, 1, 1], "rating": [4.5, 3.0, 2.0]}),
+        movies=pl.DataFrame({"movie": [1, 2], "title": ["A", "B"], "genres": [["War"], ["Crime", "Drama"]]}),
+    )
+
+
+@functools.cache
+def environments() -> dict[str, Any]:
+    return {
+        "Federated": federated(),
+        "GPSample": sa.environments.GPSample(groups=2.0, arms=2.0, pool=20, horizon=2),
+        "Movies": sa.environments.Movies(ratings(), locations=2, movies=2.0, users=2.0, k=1),
+        "RandomProblem": sa.environments.RandomProblem(3),
+    }
+
+
+def policies() -> dict[str, Callable[..., Any]]:
+    gp: dict[str, Callable[..., Any]] = {
+        cls.__name__: lambda cls=cls: cls(prior())
+        for cls in (sa.TCGPUCB, sa.CautiousTCGPUCB, sa.OCLOKUCB, sa.CGPUCB, sa.TCGPTS)
+    }
+    return gp | {
+        "ACCUCB": sa.ACCUCB,
+        "CCMAB": lambda: sa.CCMAB(horizon=10),
+        "CUCB": sa.CUCB,
+        "Uniform": sa.Uniform,
+        "Clairvoyant": lambda: sa.Clairvoyant(federated()),
+    }
+
+
+def round_of(policy: str) -> sa.Round:
+    return next(federated().rounds(np.random.default_rng(0))) if policy == "Clairvoyant" else a_round()
+
+
+def folder() -> Path:
+    return Path(tempfile.mkdtemp(dir=os.getcwd()))
+
+
+def saved_policy() -> Path:
+    path = folder() / "policy"
+    sa.CUCB().save(path)
+    return path
+
+
+def release() -> Path:
+    """A small release in the cache, which is where the working folder is."""
+    home = Path("cache") / "movielens" / "ml-latest-small"
+    if not home.exists():
+        home.mkdir(parents=True)
+        (home / "ratings.csv").write_text("userId,movieId,rating,timestamp\n1,1,4.0,1500000000\n1,2,3.5,1500000001\n")
+        (home / "movies.csv").write_text("movieId,title,genres\n1,A,War\n2,B,Crime|Drama\n")
+    return home
+
+
+def _with(function: Callable[..., Any], /, **arguments: Any) -> Callable[[], tuple[Callable[..., Any], dict[str, Any]]]:
+    """A call whose arguments nobody changes."""
+    return lambda: (function, dict(arguments))
+
+
+def _later(make: Callable[[], Any], method: str, /, **arguments: Any) -> Any:
+    """A method of an object made anew."""
+    return lambda: (getattr(make(), method), dict(arguments))
+
+
+SEED = {"seed": ("none",)}
+CALLABLE = ("classes", "callables")
+MEAN = {"mean": CALLABLE}
+ORACLE = {"oracle": ("callables",)}
+PATH = ("text",)
+CALLS: dict[str, Call] = {
+    # --- a round
+    "Round": Call(
+        _with(
+            sa.Round,
+            t=1,
+            contexts=CONTEXTS,
+            groups=list("aaabbb"),
+            constraint=sa.Sum() >= 0.2,
+            feasible=sa.AtMost(3),
+            reward=sa.Sum(),
+            arm_ids=list("uvwxyz"),
+        ),
+        takes={
+            "groups": ("text", "booleans", "complex"),
+            "arm_ids": ("text", "booleans", "complex"),
+        },
+    ),
+    "Round.check_arms": Call(_later(a_round, "check_arms", arms=[0, 1], argument="arms"), takes={"argument": ANY}),
+    "Round.from_frame": Call(
+        lambda: (
+            sa.Round.from_frame,
+            {
+                "frame": pl.DataFrame({"x": np.arange(6.0), "g": list("aaabbb")}),
+                "contexts": ["x"],
+                "group": "g",
+                "t": 1,
+                "feasible": sa.AtMost(2),
+            },
+        ),
+    ),
+    "Outcomes.of": Call(
+        lambda: (sa.Outcomes.of, {"round": a_round(), "arms": [0, 1], "outcomes": [[0.5, 0.5], [0.1, 0.1]]}),
+    ),
+    "AtMost": Call(_with(sa.AtMost, k=2, per_group=1)),
+    "Exactly": Call(_with(sa.Exactly, k=2, per_group=1)),
+    "WholeGroups": Call(_with(sa.WholeGroups, n=2)),
+    "Sum": Call(_with(sa.Sum)),
+    "Mean": Call(_with(sa.Mean)),
+    "Min": Call(_with(sa.Min)),
+    "Max": Call(_with(sa.Max)),
+    "Count": Call(_with(sa.Count)),
+    "Variance": Call(_with(sa.Variance)),
+    "DixitStiglitz": Call(
+        _with(sa.DixitStiglitz, items=list("aabbcc"), power=2.0),
+        takes={"items": ("text", "booleans", "complex")},
+    ),
+    "Custom": Call(_with(sa.Custom, function=np.median, monotone="increasing"), takes={"function": CALLABLE}),
+    "TransformedSum": Call(_with(sa.TransformedSum, function=np.log1p, weights=1.0), takes={"function": CALLABLE}),
+    "Constraint": Call(_with(sa.Constraint, reward=sa.Sum(), sense=">=", threshold=0.2)),
+    "tolerance": Call(_with(sa.tolerance, thresholds=1.0)),
+    # --- what is believed
+    **{
+        name: Call(_with(getattr(sa, name), lengthscale=0.5, variance=1.0))
+        for name in ("SquaredExponential", "Matern12", "Matern32", "Matern52", "Linear")
+    },
+    "RationalQuadratic": Call(_with(sa.RationalQuadratic, lengthscale=0.5, variance=1.0, alpha=2.0)),
+    "posteriors.SumKernel": Call(_with(superarm.posteriors.SumKernel, first=KERNEL, second=KERNEL)),
+    "posteriors.ProductKernel": Call(_with(superarm.posteriors.ProductKernel, first=KERNEL, second=KERNEL)),
+    "Independent": Call(_with(sa.Independent, first=KERNEL, second=KERNEL)),
+    "Coregionalised": Call(_with(sa.Coregionalised, kernel=KERNEL, matrix=[[1.0, 0.5], [0.5, 1.0]])),
+    "GaussianProcess": Call(_with(sa.GaussianProcess, kernel=KERNEL, noise_std=0.1, mean=0.0), takes=MEAN),
+    "ExactPosterior": Call(
+        _with(sa.ExactPosterior, kernel=KERNEL, noise_std=0.1, mean=0.0, catalogue=CONTEXTS, catalogue_memory=1 << 20),
+        takes=MEAN,
+    ),
+    "SparsePosterior": Call(
+        _with(sa.SparsePosterior, kernel=KERNEL, noise_std=0.1, inducing=sa.GreedyVariance(), mean=0.0), takes=MEAN
+    ),
+    **{
+        f"{cls.__name__}.{method}": Call(
+            lambda cls=cls, method=method, arguments=arguments: (
+                getattr(cls(KERNEL, 0.1).condition(CONTEXTS, PAIRS), method),
+                dict(arguments),
+            ),
+            takes={"outcomes": ("missing",), "others": ("none",)},
+            most={"n": (1000, "draws; a million take a gigabyte")},
+        )
+        for cls in (sa.GaussianProcess, sa.ExactPosterior, sa.SparsePosterior)
+        for method, arguments in {
+            "condition": {"contexts": CONTEXTS, "outcomes": PAIRS},
+            "covariance": {"contexts": CONTEXTS, "others": CONTEXTS},
+            "learned": {"learning": sa.Learning(starts=1, at_most=20, least=2), "seed": 0},
+            "log_marginal_likelihood": {},
+            "predict": {"contexts": CONTEXTS},
+            "sample": {"contexts": CONTEXTS, "n": 2, "seed": 0},
+            "error_bounds": {"contexts": CONTEXTS},
+        }.items()
+        if hasattr(cls, method)
+    },
+    "RandomSubset": Call(_with(sa.RandomSubset, s=3, seed=0)),
+    "GreedyVariance": Call(_with(sa.GreedyVariance, tolerance=1e-8, at_most=10)),
+    "Belief": Call(_with(sa.Belief, mean=PAIRS, std=PAIRS)),
+    "Learning": Call(
+        _with(
+            sa.Learning,
+            spread=5.0,
+            noise_spread=3.0,
+            reach=100.0,
+            noise_reach=30.0,
+            least=10,
+            at_most=300,
+            starts=8,
+            schedule=(1, 2, 4),
+        )
+    ),
+    "Learning.due": Call(_later(sa.Learning, "due", updates=3)),
+    # --- indices and oracles
+    "beta": Call(_with(sa.beta, t=1, arms=10, delta=0.05)),
+    "double_ucb": Call(lambda: (sa.double_ucb, {"belief": belief(), "round": a_round(), "beta": 2.0, "zeta": 0.5})),
+    "GoodSubgroups": Call(
+        lambda: (
+            sa.GoodSubgroups,
+            {"round": a_round(), "satisfying": PAIRS[:, 1], "order": np.arange(6)},
+        )
+    ),
+    "GoodSubgroups.allows": Call(lambda: (good(a_round()).allows, {"arms": [0, 1]})),
+    "GoodSubgroups.counts": Call(lambda: (good(a_round()).counts, {"label": "a"})),
+    "GoodSubgroups.is_empty": Call(lambda: (good(a_round()).is_empty, {"label": "a"})),
+    "GoodSubgroups.keeps": Call(
+        lambda: (good(a_round()).keeps, {"touched": good(a_round()).touched([0, 1])[0]}),
+    ),
+    "GoodSubgroups.subgroups": Call(lambda: (good(a_round()).subgroups, {"label": "a"})),
+    "GoodSubgroups.touched": Call(lambda: (good(a_round()).touched, {"arms": [0, 1]})),
+    "GoodSubgroups.without_promises": Call(lambda: (good(a_round()).without_promises, {})),
+    "Selection.of": Call(
+        lambda: (
+            sa.Selection.of,
+            {
+                "arms": [0, 1],
+                "round": a_round(),
+                "index": PAIRS[:, 0],
+                "good": good(a_round()),
+                "upper_bound": 5.0,
+                "status": sa.Status.OPTIMAL,
+                "solver": "mine",
+                "seconds": 0.1,
+            },
+        ),
+        takes={"solver": ("text",)},
+    ),
+    "Automatic": Call(_with(sa.Automatic, rel_gap=1e-10, deadline=5.0)),
+    "Decomposition": Call(_with(sa.Decomposition, rel_gap=1e-10, label_limit=100, deadline=5.0)),
+    "BestWholeGroups": Call(_with(sa.BestWholeGroups)),
+    "MILP": Call(_with(sa.MILP, rel_gap=1e-9, deadline=5.0)),
+    "Exhaustive": Call(_with(sa.Exhaustive, most_arms=10)),
+    "Greedy": Call(_with(sa.Greedy)),
+    **{
+        f"{cls.__name__}.__call__": Call(
+            lambda cls=cls, make=make: (
+                cls().__call__,
+                {"index": PAIRS[:, 0], "round": (round := make()), "good": good(round)},
+            )
+        )
+        for cls, make in (
+            (sa.Automatic, a_round),
+            (sa.Decomposition, a_round),
+            (sa.BestWholeGroups, whole_round),
+            (sa.MILP, a_round),
+            (sa.Exhaustive, a_round),
+            (sa.Greedy, a_round),
+        )
+    },
+    "Automatic.choose": Call(lambda: (sa.Automatic().choose, {"round": (round := a_round()), "good": good(round)})),
+    # --- policies
+    "TCGPUCB": Call(
+        lambda: (
+            sa.TCGPUCB,
+            {
+                "posterior": prior(),
+                "zeta": 0.5,
+                "delta": 0.05,
+                "max_arms": 10,
+                "beta_scale": 1.0,
+                "batch_aware": False,
+                "oracle": sa.Automatic(),
+                "seed": 0,
+                "learn": False,
+            },
+        ),
+        takes={"batch_aware": ("booleans",), "learn": ("booleans",)} | ORACLE,
+    ),
+    "CautiousTCGPUCB": Call(
+        lambda: (
+            sa.CautiousTCGPUCB,
+            {
+                "posterior": prior(),
+                "confidence": 0.99,
+                "reward_width": 2.0,
+                "must_teach": 0.03,
+                "oracle": sa.Automatic(),
+                "seed": 0,
+                "learn": False,
+            },
+        ),
+        takes={"learn": ("booleans",)} | ORACLE,
+    ),
+    "OCLOKUCB": Call(
+        lambda: (
+            sa.OCLOKUCB,
+            {
+                "posterior": prior(),
+                "delta": 0.05,
+                "max_arms": 10,
+                "beta_scale": 1.0,
+                "batch_aware": False,
+                "oracle": sa.Automatic(),
+                "seed": 0,
+                "learn": False,
+            },
+        ),
+        takes={"batch_aware": ("booleans",), "learn": ("booleans",)} | ORACLE,
+    ),
+    "CGPUCB": Call(
+        lambda: (
+            sa.CGPUCB,
+            {"posterior": prior(), "delta": 0.05, "max_arms": 10, "beta_scale": 1.0, "seed": 0, "learn": False},
+        ),
+        takes={"learn": ("booleans",)} | ORACLE,
+    ),
+    "TCGPTS": Call(
+        lambda: (sa.TCGPTS, {"posterior": prior(), "oracle": sa.Automatic(), "seed": 0, "learn": False}),
+        takes={"learn": ("booleans",)} | ORACLE,
+    ),
+    "ACCUCB": Call(
+        lambda: (
+            sa.ACCUCB,
+            {"horizon": 10, "v1": 1.0, "v2": 1.0, "rho": 0.5, "oracle": sa.Automatic(), "seed": 0},
+        ),
+        takes=ORACLE,
+    ),
+    "CCMAB": Call(lambda: (sa.CCMAB, {"horizon": 10, "alpha": 1.0, "oracle": sa.Automatic(), "seed": 0}), takes=ORACLE),
+    "CUCB": Call(lambda: (sa.CUCB, {"oracle": sa.Automatic(), "seed": 0}), takes=ORACLE),
+    "Uniform": Call(_with(sa.Uniform, seed=0)),
+    "Clairvoyant": Call(lambda: (sa.Clairvoyant, {"environment": federated()})),
+    "CCMAB.cells_per_side": Call(lambda: (sa.CCMAB(horizon=10).cells_per_side, {"dimension": 2})),
+    "CCMAB.control": Call(lambda: (sa.CCMAB(horizon=10).control, {"t": 2, "dimension": 2})),
+    **{
+        f"{name}.{method}": Call(
+            lambda name=name, make=make, method=method: (
+                getattr(make(), method),
+                {
+                    "indices": {"round": round_of(name)},
+                    "select": {"round": round_of(name)},
+                    "update": {"round": round_of(name), "arms": [0, 1], "outcomes": [[0.5, 0.5], [0.1, 0.1]]},
+                    "save": {"path": folder() / "policy"},
+                }[method],
+            ),
+            takes={"outcomes": ("missing",), "path": PATH},
+        )
+        for name, make in policies().items()
+        for method in ("indices", "select", "update", "save")
+        if hasattr(getattr(sa, name), method)
+    },
+    "load": Call(lambda: (sa.load, {"path": saved_policy()}), takes={"path": PATH}),
+    "storable": Call(_with(sa.storable, upgrade=lambda fields: fields, formerly=("Old",)), takes={"upgrade": CALLABLE}),
+    "simulate": Call(
+        lambda: (
+            sa.simulate,
+            {"policy": sa.CUCB(), "environment": federated(), "rounds": 2, "seed": 0, "zeta": 0.5},
+        ),
+        most={"rounds": (20, "rounds that are played")},
+    ),
+    # --- environments and data
+    "environments.Federated": Call(
+        _with(sa.environments.Federated, clients=2.0, requests=3, most_requests=2.0, noise_std=0.1),
+        most={
+            "clients": (100, "clients a round"),
+            "requests": (100, "arms of a client"),
+        },
+    ),
+    "environments.GPSample": Call(
+        _with(
+            sa.environments.GPSample,
+            seed=0,
+            groups=2.0,
+            arms=2.0,
+            pool=20,
+            kernel=KERNEL,
+            noise_std=0.1,
+            percentile=80.0,
+            most_groups=2,
+            horizon=2,
+        ),
+        most={
+            "groups": (50, "groups a round"),
+            "arms": (50, "arms of a group"),
+            "pool": (100, "points of the pool, whose prior is factored"),
+            "horizon": (50, "rounds drawn beforehand"),
+        },
+    ),
+    "environments.Movies": Call(
+        lambda: (
+            sa.environments.Movies,
+            {
+                "data": ratings(),
+                "locations": 2,
+                "movies": 2.0,
+                "users": 2.0,
+                "k": 1,
+                "noise_std": 0.1,
+                "thresholds": (0.5, 1.0),
+            },
+        ),
+    ),
+    "environments.RandomProblem": Call(_with(sa.environments.RandomProblem, seed=3)),
+    **{
+        f"environments.{name}.{method}": Call(
+            lambda name=name, method=method: (
+                getattr(environment := environments()[name], method),
+                {
+                    "rounds": {"rng": np.random.default_rng(0)},
+                    "expected_outcomes": {"round": next(environment.rounds(np.random.default_rng(0)))},
+                    "outcomes": {
+                        "round": next(environment.rounds(np.random.default_rng(0))),
+                        "rng": np.random.default_rng(0),
+                    },
+                }[method],
+            )
+        )
+        for name in ("Federated", "GPSample", "Movies", "RandomProblem")
+        for method in ("rounds", "expected_outcomes", "outcomes")
+    },
+    "datasets.movielens.MovieLens": Call(
+        lambda: (
+            movielens.MovieLens,
+            {"name": "mine", "ratings": ratings().ratings, "movies": ratings().movies},
+        ),
+        takes={"name": ("text",)},
+    ),
+    "datasets.movielens.MovieLens.genre_vectors": Call(lambda: (ratings().genre_vectors, {})),
+    "datasets.movielens.read": Call(
+        lambda: (
+            movielens.read,
+            {
+                "folder": release(),
+                "after": movielens.AFTER,
+                "least_ratings": 1,
+                "cache": Path("cache"),
+                "progress": None,
+            },
+        ),
+        takes={"cache": ("text",)},
+    ),
+    "datasets.download.fetch": Call(
+        lambda: (
+            download.fetch,
+            {
+                "release": release().name,
+                "base_url": "https://localhost:1/",
+                "cache": Path("cache"),
+                "progress": None,
+            },
+        ),
+        takes={"cache": ("text",)},
+    ),
+    "datasets.synthetic.synthetic": Call(
+        _with(synthetic.synthetic, seed=0, users=2, movies=20, least_ratings=3, popularity=1.0),
+        most={"users": (100, "users"), "movies": (1000, "movies")},
+    ),
+    # --- regret, theory, calibration
+    "regret.performance": Call(
+        lambda: (superarm.regret.performance, {"round": a_round(), "arms": [0, 1], "expected": PAIRS})
+    ),
+    "regret.optimum": Call(lambda: (superarm.regret.optimum, {"round": a_round(), "expected": PAIRS})),
+    "theory.information_gain": Call(_with(sa.theory.information_gain, kernel=KERNEL, contexts=CONTEXTS, noise_std=0.1)),
+    **{
+        f"theory.{name}": Call(
+            _with(getattr(sa.theory, name), kernel=KERNEL, rounds_of_contexts=[CONTEXTS, CONTEXTS[:2]], noise_std=0.1)
+        )
+        for name in ("information_gains", "lambda_star", "gains_of_rounds")
+    },
+    "theory.greedy_information_gain": Call(
+        _with(sa.theory.greedy_information_gain, kernel=KERNEL, contexts=CONTEXTS, n=3, noise_std=0.1),
+        most={"n": (100, "picks, one after the other")},
+    ),
+    "theory.feasible_information_gain": Call(
+        lambda: (
+            sa.theory.feasible_information_gain,
+            {"kernel": KERNEL, "rounds": [a_round(), whole_round()], "noise_std": 0.1},
+        )
+    ),
+    "theory.group_constant": Call(
+        _with(sa.theory.group_constant, zeta=0.5, lipschitz=1.0, eigenvalue=1.0, noise_std=0.1)
+    ),
+    "theory.super_arm_constant": Call(
+        _with(sa.theory.super_arm_constant, zeta=0.5, lipschitz=1.0, eigenvalue=1.0, noise_std=0.1)
+    ),
+    "theory.total_constant": Call(
+        _with(sa.theory.total_constant, group_lipschitz=1.0, reward_lipschitz=1.0, eigenvalue=1.0, noise_std=0.1)
+    ),
+    **{
+        f"theory.{name}": Call(
+            _with(
+                getattr(sa.theory, name),
+                rounds=10,
+                size=2,
+                beta=5.0,
+                gamma=3.0,
+                zeta=0.5,
+                lipschitz=1.0,
+                eigenvalue=1.0,
+                noise_std=0.1,
+            )
+        )
+        for name in ("group_regret_bound", "super_arm_regret_bound")
+    },
+    "theory.total_regret_bound": Call(
+        _with(
+            sa.theory.total_regret_bound,
+            rounds=10,
+            size=2,
+            beta=5.0,
+            gamma=3.0,
+            group_lipschitz=1.0,
+            reward_lipschitz=1.0,
+            eigenvalue=1.0,
+            noise_std=0.1,
+        )
+    ),
+    "theory.lipschitz_constant": Call(_with(sa.theory.lipschitz_constant, reward=sa.Sum(), outcome_range=(0.0, 1.0))),
+    "theory.bound_of_run": Call(
+        _with(
+            sa.theory.bound_of_run,
+            kernel=KERNEL,
+            rounds_of_contexts=[CONTEXTS, CONTEXTS[:2]],
+            noise_std=0.1,
+            zeta=0.5,
+            delta=0.05,
+            max_arms=10,
+            group_lipschitz=1.0,
+            reward_lipschitz=1.0,
+            max_size=6,
+            candidates=CONTEXTS,
+            gamma=None,
+        )
+    ),
+    "theory.kernel_rate": Call(_with(sa.theory.kernel_rate, kernel=KERNEL, dimension=1)),
+    "theory.KernelRate.__call__": Call(
+        lambda: (sa.theory.kernel_rate(KERNEL, 1).__call__, {"rounds": 10, "size": 2, "eigenvalue": 1.0})
+    ),
+    "calibration.covered": Call(
+        lambda: (sa.calibration.covered, {"belief": belief(), "expected": PAIRS, "level": 0.9})
+    ),
+    "calibration.coverage": Call(
+        lambda: (
+            sa.calibration.coverage,
+            {"beliefs": [belief()], "outcomes": [PAIRS], "noise_std": 0.1, "levels": (0.5, 0.9)},
+        )
+    ),
+    "calibration.replay": Call(
+        lambda: (
+            sa.calibration.replay,
+            {"prior": prior(), "rounds": [(CONTEXTS, PAIRS)], "noise_std": 0.1, "levels": (0.5, 0.9)},
+        )
+    ),
+    "calibration.verdicts": Call(
+        lambda: (
+            sa.calibration.verdicts,
+            {"frame": sa.calibration.coverage([belief()], [PAIRS], noise_std=0.1)},
+        )
+    ),
+    "calibration.kept": Call(
+        lambda: (sa.calibration.kept, {"round": a_round(), "arms": [0, 1], "outcomes": PAIRS[:2]}),
+        takes={"outcomes": ("missing",)},
+    ),
+    "calibration.promises": Call(
+        lambda: (sa.calibration.promises, {"selections": [selection()], "kept": [{"b": True}]})
+    ),
+    "calibration.promises_verdict": Call(
+        lambda: (
+            sa.calibration.promises_verdict,
+            {"frame": sa.calibration.promises([selection()], [{"b": True}])},
+        )
+    ),
+    # --- suites
+    "check_reward": Call(_with(sa.check_reward, reward=sa.Sum(), arms=3, seed=0)),
+    "check_group_reward": Call(_with(sa.check_group_reward, reward=sa.Sum(), arms=2, seed=0)),
+    "check_posterior": Call(
+        lambda: (sa.check_posterior, {"posterior": prior(), "dimension": 1, "seed": 0}),
+        most={"dimension": (100, "features of a context")},
+    ),
+    "check_oracle": Call(
+        _with(sa.check_oracle, oracle=sa.Automatic(), rounds=3, seed=0),
+        takes=ORACLE,
+        most={"rounds": (10, "rounds that are tried")},
+    ),
+    "check_policy": Call(
+        lambda: (sa.check_policy, {"policy": sa.CUCB(), "dimension": 1, "seed": 0}),
+        most={"dimension": (100, "features of a context")},
+    ),
+    "check_environment": Call(
+        lambda: (sa.check_environment, {"environment": federated(), "rounds": 2, "repetitions": 5, "seed": 0}),
+        most={"rounds": (10, "rounds that are looked at"), "repetitions": (100, "draws of the outcomes")},
+    ),
+}
+
+CHECKED = "superarm calls it with arrays that it has checked, once for every group of every round"
+RECORD = "a record that superarm fills; it holds what it is given"
+PROTOCOL = "a contract, which nobody calls"
+PYTHON = "an enumeration, whose look-up is Python's"
+# Public callables at which nothing is thrown, and why.
+LEFT_OUT: dict[str, str] = {
+    **dict.fromkeys(("Outcomes", "TouchedGroup", "Selection", "theory.RoundGains", "theory.GreedyGain"), RECORD),
+    **dict.fromkeys(("theory.FeasibleGain", "theory.Bounds", "theory.RunBounds", "theory.KernelRate"), RECORD),
+    **dict.fromkeys(("Indices", "calibration.Verdict", "regret.Performance"), RECORD),
+    **dict.fromkeys(("regret.super_arm_regret", "regret.total_regret"), "arithmetic, of columns as of numbers"),
+    **dict.fromkeys(("Comparable", "environments.Environment", "posteriors.Posterior"), PROTOCOL),
+    **dict.fromkeys(("posteriors.Kernel", "posteriors.InducingRule"), PROTOCOL),
+    **dict.fromkeys(("Sense", "Status", "Kind", "calibration.Finding"), PYTHON),
+}
+# Methods of contracts, on whatever class: what superarm calls in its loops.
+INNER: dict[str, str] = dict.fromkeys(
+    (
+        *("value", "values", "scores", "transform", "normal_form", "check_size", "entries"),  # of rewards
+        *("caps", "totals", "thresholds"),  # of feasible sets and constraints
+        *("diagonal", "into", "choose"),  # of kernels and inducing rules
+        *("described", "is_free", "is_good", "kept", "margins", "valued"),  # of good subgroups
+    ),
+    CHECKED,
+)
