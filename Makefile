@@ -45,8 +45,9 @@ test: lint ## lint, then all tests but the slow ones, doctests, examples and the
 test-slow: $(DEV) ## the slow tests: kills, Ctrl-C, whole pages, what is built and installed
 	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m slow
 
-# Left out: what plays studies, writes pages, reads data sets, or tries many random problems.
-QUICK := $(addprefix --ignore=tests/,benchmarks checks datasets experiments properties referees report test_cli.py)
+# Left out: what plays studies, writes pages, reads or draws data, or tries many random problems.
+QUICK := $(addprefix --ignore=tests/,benchmarks checks datasets environments experiments properties \
+	referees report theory test_cli.py)
 
 test-quick: $(DEV) ## the first case of every test of a round and its parts, in 45 seconds
 	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m 'not slow' --first-cases $(QUICK) tests
