@@ -90,7 +90,7 @@ def test_every_selection_is_what_it_says(constraint, feasible):
     for round, selection, posterior, ledger in played(Small(constraint, feasible, 1), policy, 8, 1):
         judged = Judge(round, posterior, posterior.predict(round.contexts), EPS)(selection.arms)
         probabilities = np.array([group.probability for group in selection.groups])
-        np.testing.assert_allclose(1.0 - judged.broken, probabilities)
+        np.testing.assert_allclose(1.0 - judged.p_broken, probabilities)
         np.testing.assert_allclose(judged.regret, [group.expected_regret for group in selection.groups])
         assert feasible.allows(selection.arms, round.grouping) or selection.status is sa.Status.UNDERFILLED
         kinds.add(selection.kind)
@@ -239,7 +239,7 @@ def test_whole_groups_that_cannot_vary_enough_are_not_judged():
         round=round, index=belief.mean[:, 0], belief=belief, judge=Judge(round, posterior, belief, EPS),
         oracle=sa.Automatic(), order=np.arange(40), eps=EPS,
     )  # fmt: skip
-    everyone = Judge(round, posterior, belief, EPS)(np.arange(40)).broken
+    everyone = Judge(round, posterior, belief, EPS)(np.arange(40)).p_broken
     best = search.best()
     assert set(best.judged.groups.tolist()) == set(np.flatnonzero(everyone <= EPS).tolist()) != set()
     assert not search.known[:6].any()
@@ -299,7 +299,7 @@ def test_uncertainty_is_that_of_a_dense_gp():
 def judged(risks):
     risks = np.array(risks, dtype=float)
     everyone = np.ones(len(risks), dtype=np.bool_)
-    return Judged(groups=np.arange(len(risks)), promised=everyone, broken=risks, regret=0.0 * risks)
+    return Judged(groups=np.arange(len(risks)), parts=[], promised=everyone, p_broken=risks, regret=0.0 * risks)
 
 
 def entry(t):
@@ -572,7 +572,7 @@ def test_skewed_rewards_are_certified_by_their_own_tail(confidence):
     for threshold, true in ((12.0, 0.99947), (5.0, 0.97465)):
         round = sa.Round(t=1, contexts=[[0.0]], constraint=reward <= threshold, feasible=sa.AtMost(1))
         judge = Judge(round, PRIOR, PRIOR.predict(round.contexts), 1.0 - confidence)
-        assert 1.0 - judge(np.array([0])).broken[0] == pytest.approx(true, abs=0.01 * (1 - confidence) / 0.01)
+        assert 1.0 - judge(np.array([0])).p_broken[0] == pytest.approx(true, abs=0.01 * (1 - confidence) / 0.01)
 
 
 def test_whole_groups_of_any_size_need_no_list_of_subgroups():

@@ -17,24 +17,23 @@ from typing import Any, cast
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import IntArray, Seed, between, non_negative
+from superarm.arguments import Seed, between, non_negative
 from superarm.errors import InvalidArgument
-from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle, additive_scores
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.explore import explore
 from superarm.policies.cautious.group_search import GroupSearch
 from superarm.policies.cautious.ledger import Ledger
-from superarm.policies.cautious.search import Candidate
+from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.subset_search import SubsetSearch
 from superarm.policies.cautious.trial import on_credit, trial
 from superarm.policies.learner import Learner, LearningPolicy, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import settled_noise
-from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
+from superarm.posteriors.posterior import CovaryingPosterior, Posterior
 from superarm.rewards.reward import is_additive
 from superarm.round import Outcomes, Round
-from superarm.selection import Kind, Selection, Status, TouchedGroup
+from superarm.selection import Kind, Selection, Status
 
 SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
 
@@ -108,18 +107,18 @@ class CautiousTCGPUCB(LearningPolicy):
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
         start = time.perf_counter()
-        belief = self.learner.belief(round)
-        index = belief.mean[:, 0] + self.reward_width * belief.std[:, 0]
-        judge = self._judge(round, belief)
+        belief, posterior = self.learner.belief(round), cast(CovaryingPosterior, self.posterior)
+        eps = 1.0 - self.confidence
         search_of = GroupSearch if round.feasible.whole else SubsetSearch
+        index, order = belief.mean[:, 0] + self.reward_width * belief.std[:, 0], self.learner.tie_order(round)
+        judge = Judge(round, posterior, belief, eps)
         search = search_of(
-            round=round, index=index, belief=belief, judge=judge, oracle=self.oracle,
-            order=self.learner.tie_order(round), eps=1.0 - self.confidence,
-        )  # fmt: skip
+            round=round, index=index, belief=belief, judge=judge, oracle=self.oracle, order=order, eps=eps
+        )
         kind, chosen = self._choose(search)
-        return self._selection(kind, chosen, search, time.perf_counter() - start)
+        return _selection(kind, chosen, search, start)
 
-    def _choose(self, search: SubsetSearch | GroupSearch) -> tuple[Kind, Candidate]:
+    def _choose(self, search: Search) -> tuple[Kind, Candidate]:
         best = search.best()
         if best is None or best.underfilled:
             known = best or search.candidate(np.empty(0, dtype=np.intp))
@@ -127,76 +126,53 @@ class CautiousTCGPUCB(LearningPolicy):
             if len(arms) > len(known.arms):
                 return Kind.EXPLORING, replace(search.candidate(arms), underfilled=best is not None)
             chosen = (on_credit(search) or known) if best is None else best
-            # Whoever touches nobody breaks no promise.
+            # The empty super arm breaks no promise.
             return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen
         teaches = np.square(search.belief.std[:, 1]) >= self.must_teach * search.judge.noise
         tried = trial(best, search, balance=self.ledger.balance, teaches=teaches)
         chosen = tried or best
         return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen
 
-    def _selection(
-        self, kind: Kind, chosen: Candidate, search: SubsetSearch | GroupSearch, seconds: float
-    ) -> Selection:
-        found = chosen.selection
-        status, bound, solver = Status.NO_GOOD_SUBGROUP, _most(search), "cautious search"
-        if chosen.underfilled:
-            status = Status.UNDERFILLED
-        elif kind in (Kind.CERTIFIED, Kind.TRIAL):
-            if found is not None and (isinstance(search, GroupSearch) or not search.round.promises):
-                status, bound, solver = found.status, found.upper_bound, found.solver
-            elif bound <= chosen.value and search.round.feasible.allows(chosen.arms, search.round.grouping):
-                status = Status.OPTIMAL  # promises or not, nothing is worth more
-            elif found is not None or len(chosen.arms):
-                # A search through one index per arm proves nothing about other certified sets; whole groups need none.
-                status = Status.UNPROVED
-        arms = np.sort(chosen.arms)
-        arms.setflags(write=False)
-        good = GoodSubgroups(search.round, search.belief.mean[:, 1], search.order)
-        judged = zip(chosen.judged.broken.tolist(), chosen.judged.regret.tolist(), strict=True)
-        groups = tuple(
-            TouchedGroup(
-                **{
-                    **vars(group),
-                    "probability": None if group.margin is None else 1.0 - broken,  # no promise, none to keep
-                    "expected_regret": regret,
-                }
-            )
-            for group, (broken, regret) in zip(good.described(*good.valued(arms)), judged, strict=True)
-        )
-        return Selection(
-            arms=arms,
-            value=chosen.value,
-            upper_bound=max(bound, chosen.value),
-            status=status,
-            solver=solver,
-            seconds=seconds,
-            groups=groups,
-            kind=kind,
-            belief=search.belief[arms],
-        )
-
-    def _judge(self, round: Round, belief: Belief) -> Judge:
-        posterior = cast(CovaryingPosterior, self.learner.posterior)  # it was when the policy was made
-        return Judge(round, posterior, belief, 1.0 - self.confidence)
-
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came."""
         observed = Outcomes.of(round, arms, outcomes)
         entry = self.ledger.reported(round, observed.arms)
-        played = np.array(entry.arms, dtype=np.intp)
-        judged = self._judge(round, self._belief_of(round, played))(played)  # before these outcomes are known
+        played, posterior = np.array(entry.arms, dtype=np.intp), cast(CovaryingPosterior, self.posterior)
+        belief, eps = posterior.predict(round.contexts[played]), 1.0 - self.confidence
+        judged = Judge(round, posterior, belief, eps, played)(played)  # before these outcomes are known
         self.learner.update(round, observed)
-        self.ledger = self.ledger.after(entry, judged, 1.0 - self.confidence)
-
-    def _belief_of(self, round: Round, arms: IntArray) -> Belief:
-        """Only about ``arms``; the other rows stay 0."""
-        known = self.posterior.predict(round.contexts[arms])
-        mean, std = np.zeros((2, len(round), 2))
-        mean[arms], std[arms] = known.mean, known.std
-        return Belief(mean=mean, std=std)
+        self.ledger = self.ledger.after(entry, judged, eps)
 
 
-def _most(search: SubsetSearch | GroupSearch) -> float:
+def _selection(kind: Kind, chosen: Candidate, search: Search, start: float) -> Selection:
+    """The answer of the policy: what the search proves of the super arm, and what is believed of its groups."""
+    round, found = search.round, chosen.selection
+    status, bound, solver = Status.NO_GOOD_SUBGROUP, _most(search), "cautious search"
+    if chosen.underfilled:
+        status = Status.UNDERFILLED
+    elif kind in (Kind.CERTIFIED, Kind.TRIAL):
+        if found is not None and search.proves:
+            status, bound, solver = found.status, found.upper_bound, found.solver
+        elif bound <= chosen.value and round.feasible.allows(chosen.arms, round.grouping):
+            status = Status.OPTIMAL  # promises or not, nothing is worth more
+        elif found is not None or len(chosen.arms):
+            status = Status.UNPROVED
+    arms = np.sort(chosen.arms)
+    arms.setflags(write=False)
+    return Selection(
+        arms=arms,
+        value=chosen.value,
+        upper_bound=max(bound, chosen.value),
+        status=status,
+        solver=solver,
+        seconds=time.perf_counter() - start,
+        groups=search.judge.described(chosen.judged),
+        kind=kind,
+        belief=search.belief[arms],
+    )
+
+
+def _most(search: Search) -> float:
     """What no feasible super arm is worth more than, whatever is promised; infinite where u is not a sum inside."""
     round = search.round
     if not is_additive(round.reward):

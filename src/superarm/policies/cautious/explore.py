@@ -14,7 +14,7 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
 from superarm.policies.cautious.certificates.certificate import Sets
-from superarm.policies.cautious.certificates.judge import Judge, certificate_of
+from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.search import Candidate
 from superarm.posteriors.picked import Picked
 from superarm.posteriors.rows import distinct_rows
@@ -83,7 +83,9 @@ class Exposure:
         self.now[start.judged.groups] = start.judged.regret
         self.with_arm = np.zeros(len(judge.round))  # (M,) EV of the arm's group if it is added
         self.promise_of = {
-            int(g): (promise, i) for promise in judge.round.promises for i, g in enumerate(promise.groups)
+            int(group): (promise, certificate, float(threshold))
+            for promise, certificate in zip(judge.round.promises, judge.certificates, strict=True)
+            for group, threshold in zip(promise.groups, promise.thresholds, strict=True)
         }
         for group in self.promise_of:
             self.refresh(group, start.arms)
@@ -101,7 +103,7 @@ class Exposure:
             self.refresh(group, picked)
 
     def refresh(self, group: int, picked: IntArray) -> None:
-        promise, position = self.promise_of[group]
+        promise, certificate, threshold = self.promise_of[group]
         members = self.round.grouping.members(group)
         chosen = members[np.isin(members, picked)]
         arms = np.concatenate([chosen, np.setdiff1d(members, chosen)])
@@ -111,7 +113,6 @@ class Exposure:
             mean=self.judge.belief.mean[arms, 1],
             covariance=self.uncertainty.covariance(arms),
         )
-        certificate, threshold = certificate_of(promise.reward, self.judge.eps), float(promise.thresholds[position])
         self.with_arm[arms[len(chosen) :]] = certificate.regret_with(promise, threshold, joint, len(chosen))
 
 

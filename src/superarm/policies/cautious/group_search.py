@@ -8,31 +8,30 @@ import numpy as np
 
 from superarm.arguments import IntArray, Mask
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.policies.cautious.search import Candidate, Candidates
+from superarm.policies.cautious.search import Candidate, Search
 from superarm.selection import Selection
 
 
 @dataclass(kw_only=True, eq=False)
-class GroupSearch(Candidates):
+class GroupSearch(Search):
     """Certified super arms of one round of whole groups."""
 
+    proves = True
+
     def __post_init__(self) -> None:
-        self.broken = self.judge.at_least()  # (G,) p of every group: what it is at least, until the group is judged
-        self.known = np.zeros(len(self.broken), dtype=np.bool_)
+        self.p_broken = self.judge.at_least()  # (G,) what p of a group is at least, until the group is judged
+        self.known = np.zeros(len(self.p_broken), dtype=np.bool_)
 
     def best(self) -> Candidate | None:
-        """The best certified super arm; None where nothing at all is certified."""
         certified = self._within(self.eps)
         return self._solve(certified) if certified.any() else None
 
     def hopeful(self) -> Mask:
-        """(G,) the groups that may keep their promise."""
-        possible: Mask = self._within(1.0 - self.eps / 2.0) & (self.broken < 1.0 - self.eps / 2.0)
+        possible: Mask = self._within(1.0 - self.eps / 2.0) & (self.p_broken < 1.0 - self.eps / 2.0)
         return possible
 
     def may_try(self, groups: Mask, level: float) -> bool:
-        """Whether :meth:`optimistic` may touch an uncertified group among ``groups``, (G,)."""
-        return bool((self._within(level, groups) & (self.broken > self.eps)).any())
+        return bool((self._within(level, groups) & (self.p_broken > self.eps)).any())
 
     def optimistic(self, level: float) -> IntArray | None:
         """The arms of the best super arm of groups that break their promise with a probability of at most ``level``."""
@@ -40,20 +39,19 @@ class GroupSearch(Candidates):
         return self._answer(possible).arms if possible.any() else None
 
     def admitting(self, group: int, level: float) -> Candidate | None:
-        """The best super arm of certified groups and ``group``."""
         allowed = self._within(self.eps)
         allowed[group] = True
         return self._solve(allowed)
 
     def _within(self, level: float, groups: Mask | None = None) -> Mask:
         """(G,) the groups, or those of ``groups``, that break their promise with a probability of at most ``level``."""
-        asked = self.broken <= level
+        asked = self.p_broken <= level
         if groups is not None:
             asked &= groups
         fresh = np.flatnonzero(asked & ~self.known)
-        self.broken[fresh] = self.judge.whole(fresh).broken
+        self.p_broken[fresh] = self.judge.whole(fresh).p_broken
         self.known[fresh] = True
-        return asked & (self.broken <= level)
+        return asked & (self.p_broken <= level)
 
     def _solve(self, allowed: Mask) -> Candidate:
         selection = self._answer(allowed)

@@ -63,7 +63,7 @@ class Ledger:
         cannot pay for is no trial but exploration, credit, somebody else's choice, or not yet whole; it only is
         remembered.
         """
-        uncertified = float(judged.broken[judged.broken > eps].sum())
+        uncertified = float(judged.p_broken[judged.p_broken > eps].sum())
         if uncertified > self.balance + entry.paid:
             return self._with(self.balance, entry)
         earned = 0.0 if entry.earned else SHARE * eps * max(1, int(judged.promised.sum()))

@@ -1,10 +1,11 @@
-"""What every search has: the round as the policy sees it, and super arms with their verdicts."""
+"""The contract of a search for certified super arms, and what it finds."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from superarm.arguments import Array, IntArray
+from superarm.arguments import Array, IntArray, Mask
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.cautious.certificates.judge import Judge, Judged
 from superarm.posteriors.posterior import Belief
@@ -25,8 +26,8 @@ class Candidate:
 
 
 @dataclass(kw_only=True, eq=False)
-class Candidates:
-    """Super arms of one round."""
+class Search(ABC):
+    """Super arms of one round that are certified, or nearly so; one object serves one round."""
 
     round: Round
     index: Array  # (M,) reward index
@@ -40,3 +41,28 @@ class Candidates:
         """A super arm with its verdicts."""
         value = reward_of(self.round.reward, self.index[arms], arms)
         return Candidate(arms=arms, judged=self.judge(arms), value=value, selection=selection, underfilled=underfilled)
+
+    @property
+    @abstractmethod
+    def proves(self) -> bool:
+        """Whether what an oracle proves of a super arm holds among all certified ones."""
+
+    @abstractmethod
+    def best(self) -> Candidate | None:
+        """The best certified super arm; None where nothing at all is certified."""
+
+    @abstractmethod
+    def hopeful(self) -> Mask:
+        """(G,) the groups that may keep their promise."""
+
+    @abstractmethod
+    def may_try(self, groups: Mask, level: float) -> bool:
+        """Whether :meth:`optimistic` may touch an uncertified group among ``groups``, (G,)."""
+
+    @abstractmethod
+    def optimistic(self, level: float) -> IntArray | None:
+        """The arms of the best super arm where promises may be broken with a probability of about ``level``."""
+
+    @abstractmethod
+    def admitting(self, group: int, level: float) -> Candidate | None:
+        """The best super arm where ``group`` may break its promise as in :meth:`optimistic`; others are certified."""

@@ -17,7 +17,7 @@ from superarm.errors import UnsolvableRound
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.cautious.certificates.certificate import Surrogate
-from superarm.policies.cautious.search import Candidate, Candidates
+from superarm.policies.cautious.search import Candidate, Search
 from superarm.rewards.reward import reward_of
 from superarm.selection import Selection, Status
 
@@ -28,11 +28,10 @@ WIDEN = 1.15  # by which a factor grows that proved too small
 
 
 @dataclass(kw_only=True, eq=False)
-class SubsetSearch(Candidates):
+class SubsetSearch(Search):
     """Certified super arms of one round."""
 
     def __post_init__(self) -> None:
-        self.z = float(ndtri(1.0 - self.eps))
         self.sign = optimism(self.round)
         groups = len(self.round.labels)
         self.factor = np.ones(groups)
@@ -43,9 +42,13 @@ class SubsetSearch(Candidates):
         for promise in self.round.promises:
             if promise.reward.monotone == "none":
                 self.movable[promise.groups] = False
+        self._codes, self._mean, self._std = self.round.grouping.codes, self.belief.mean[:, 1], self.belief.std[:, 1]
+
+    @property
+    def proves(self) -> bool:
+        return not self.round.promises  # one index per arm proves nothing about other certified sets
 
     def best(self) -> Candidate | None:
-        """The best certified super arm; None where nothing at all is certified."""
         candidate = first = self._first()
         if first is None:
             return None
@@ -73,7 +76,7 @@ class SubsetSearch(Candidates):
     def _refine(self, candidate: Candidate, seen: Mask) -> bool:
         """Exact surrogates for the touched groups, wider ones where those failed; whether anything changed."""
         before = self.factor.copy(), self.shift.copy()
-        groups, surrogate = self.judge.surrogate(candidate.arms)
+        groups, surrogate = self.judge.surrogate(candidate.judged)
         again = np.zeros_like(seen)
         again[candidate.judged.failing(self.eps)] = True
         again = (again & seen)[groups]
@@ -129,7 +132,7 @@ class SubsetSearch(Candidates):
         while len(waiting) and refused < REFUSED and len(arms) < most:
             # Judged together, each as if it came next: one that is refused changes nothing for those after it.
             asked = waiting[: REFUSED - refused]
-            certified = self.judge.each([self._group_with(arm, arms) for arm in asked]).broken <= self.eps
+            certified = self.judge.each([self._group_with(arm, arms) for arm in asked]).p_broken <= self.eps
             for place in np.flatnonzero(certified).tolist():
                 more = np.sort(np.append(arms, asked[place]))
                 worth = reward_of(self.round.reward, self.index[more], more)
@@ -153,20 +156,19 @@ class SubsetSearch(Candidates):
     def _something_certified(self) -> bool:
         """Whether an empty super arm only means that nothing certified is worth having: asked with every reward 1."""
         anything = self._solve(np.ones(len(self.round)))
-        return anything is not None and bool((anything.judged.broken <= self.eps).any())
+        return anything is not None and bool((anything.judged.p_broken <= self.eps).any())
 
     def hopeful(self) -> Mask:
-        """(G,) the groups that keep their promise at the 1 - eps quantile of each arm, or may for all that tells."""
+        """(G,) those that keep it at the 1 - eps quantile of each arm, or whose index cannot rule it out."""
         attainable: Mask = self._hoping(1.0 - self.eps).attainable | ~self.movable
         return attainable
 
     def _hoping(self, level: float) -> GoodSubgroups:
-        satisfying = self.belief.mean[:, 1] + self.movable[self._codes] * self.sign * float(ndtri(level)) * self._std
+        satisfying = self._mean + self.movable[self._codes] * self.sign * float(ndtri(level)) * self._std
         return GoodSubgroups(self.round, satisfying, self.order)
 
     def may_try(self, groups: Mask, level: float) -> bool:
-        """Whether :meth:`optimistic` may touch an uncertified group among ``groups``, (G,): any, for all that tells."""
-        return bool(groups.any())
+        return bool(groups.any())  # an index cannot rule any of them out
 
     def optimistic(self, level: float) -> IntArray | None:
         """The arms of the best super arm where every promise is judged at the ``level`` quantile of each arm."""
@@ -177,31 +179,25 @@ class SubsetSearch(Candidates):
         """The best super arm where ``group`` is judged at the ``level`` quantile, and all others are certified."""
         satisfying = self._pessimistic()
         mine = self._codes == group
-        satisfying[mine] = self.belief.mean[mine, 1]
+        satisfying[mine] = self._mean[mine]
         if self.movable[group]:
             satisfying[mine] += self.sign[mine] * float(ndtri(level)) * self._std[mine]
         shift, closed = self.shift.copy(), self.closed.copy()
         shift[group], closed[group] = 0.0, False
         return self._found(self._answer(self.index, self._good(satisfying, shift, closed)))
 
-    @property
-    def _codes(self) -> IntArray:
-        return self.round.grouping.codes
-
-    @property
-    def _std(self) -> Array:
-        return self.belief.std[:, 1]
-
     def _pessimistic(self) -> Array:
-        width = self.z * (self.factor * self.movable)[self._codes] * self._std
-        satisfying: Array = self.belief.mean[:, 1] - self.sign * width
+        width = float(ndtri(1.0 - self.eps)) * (self.factor * self.movable)[self._codes] * self._std
+        satisfying: Array = self._mean - self.sign * width
         return satisfying
 
     def _good(self, satisfying: Array, shift: Array, closed: Mask) -> GoodSubgroups:
-        promises = tuple(
-            replace(promise, thresholds=promise.thresholds + promise.sense.sign * shift[promise.groups])
-            for promise in self.round.promises
-        )
+        promises = self.round.promises
+        if shift.any():
+            promises = tuple(
+                replace(promise, thresholds=promise.thresholds + promise.sense.sign * shift[promise.groups])
+                for promise in promises
+            )
         return GoodSubgroups(self.round, satisfying, self.order, promises, closed)
 
     def _solve(self, index: Array) -> Candidate | None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.arguments import Mask
-from superarm.policies.cautious.group_search import GroupSearch
-from superarm.policies.cautious.search import Candidate
-from superarm.policies.cautious.subset_search import SubsetSearch
+from superarm.policies.cautious.search import Candidate, Search
 from superarm.rewards.reward import reward_of
 
 WORTHWHILE = 0.1  # of a touched group's share of the reward: what a trial must promise to gain
@@ -17,7 +15,7 @@ RISKS = (0.5, 0.5, 0.5, 0.9)  # largest probability of a broken promise that a t
 LEVELS = (0.05, 0.2, 0.5, 0.8, 0.95)  # at which a round on credit looks for groups, the least risky first; then 1 - eps
 
 
-def trial(best: Candidate, search: SubsetSearch | GroupSearch, *, balance: float, teaches: Mask) -> Candidate | None:
+def trial(best: Candidate, search: Search, *, balance: float, teaches: Mask) -> Candidate | None:
     """A super arm with one uncertified group that the ledger can pay for; None where there is none worth it.
 
     ``teaches``, (M,), marks the arms whose outcome would still teach something: a trial must pick one. Groups are
@@ -45,9 +43,9 @@ def trial(best: Candidate, search: SubsetSearch | GroupSearch, *, balance: float
         return None
     judged = search.judge(hopeful)
     options = [
-        ((1.0 - broken) * gains[group] / broken, group)
-        for group, broken in zip(judged.groups.tolist(), judged.broken.tolist(), strict=True)
-        if group in gains and broken > search.eps and (1.0 - broken) * gains[group] > margin
+        ((1.0 - p) * gains[group] / p, group)
+        for group, p in zip(judged.groups.tolist(), judged.p_broken.tolist(), strict=True)
+        if group in gains and p > search.eps and (1.0 - p) * gains[group] > margin
     ]
     options.sort(key=lambda option: -option[0])
     for _, group in options[:TRIED]:
@@ -62,17 +60,17 @@ def trial(best: Candidate, search: SubsetSearch | GroupSearch, *, balance: float
     return None
 
 
-def on_credit(search: SubsetSearch | GroupSearch) -> Candidate | None:
+def on_credit(search: Search) -> Candidate | None:
     """The groups most likely to keep their promise, where nothing is certified and exploring would teach nothing."""
     each = (search.optimistic(level) for level in (*LEVELS, 1.0 - search.eps))
     hopeful = next((arms for arms in each if arms is not None and len(arms)), None)
     if hopeful is None:
         return None
     judged = search.judge(hopeful)
-    groups, broken = judged.groups, judged.broken
-    likely = np.lexsort((groups, broken))
-    likely = likely[broken[likely] < 1.0 - search.eps / 2.0]
-    affordable = np.cumsum(broken[likely]) <= CREDIT
+    groups, p_broken = judged.groups, judged.p_broken
+    likely = np.lexsort((groups, p_broken))
+    likely = likely[p_broken[likely] < 1.0 - search.eps / 2.0]
+    affordable = np.cumsum(p_broken[likely]) <= CREDIT
     affordable[:1] = True
     chosen = groups[likely[affordable]]
     return search.candidate(hopeful[np.isin(search.round.grouping.codes[hopeful], chosen)])

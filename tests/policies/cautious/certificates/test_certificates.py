@@ -93,7 +93,7 @@ def test_verdicts_agree_with_simulation(name, sense, seed):
     broken = np.array([np.mean(~is_good(v, g, promise.sense)) for v, g in zip(values, thresholds, strict=True)])
     regret = np.array([np.maximum(sign * (g - v), 0.0).mean() for v, g in zip(values, thresholds, strict=True)])
     drawn = name not in ("sum", "mean", "count")
-    np.testing.assert_allclose(verdicts.broken, broken, atol=0.05 if drawn else 0.01)
+    np.testing.assert_allclose(verdicts.p_broken, broken, atol=0.05 if drawn else 0.01)
     np.testing.assert_allclose(verdicts.regret, regret, atol=0.02 if drawn else 0.005, rtol=0.1 if drawn else 0.02)
 
 
@@ -104,7 +104,7 @@ def test_a_tail_of_one_in_a_hundred_is_seen():
         values = [simulated(reward, sets, i, seed=1) for i in range(3)]
         thresholds = np.array([np.quantile(v, EPS) for v in values])
         thresholds[0] = 0.0 if name == "variance" else thresholds[0]
-        broken = certificate_of(reward, EPS).judge(promise_of(reward, ">=", thresholds), thresholds, sets).broken
+        broken = certificate_of(reward, EPS).judge(promise_of(reward, ">=", thresholds), thresholds, sets).p_broken
         np.testing.assert_allclose(broken[1:], EPS, atol=0.004, err_msg=name)
 
 
@@ -126,7 +126,7 @@ def test_the_factor_makes_the_index_as_strict_as_the_certificate(name, sense):
             mean=sets.mean[part],
             covariance=sets.covariance[part, part],
         )
-        broken = certificate.judge(promise, np.array([edge]), one).broken[0]
+        broken = certificate.judge(promise, np.array([edge]), one).p_broken[0]
         np.testing.assert_allclose(broken, EPS, rtol=1e-3 if name in ("sum", "mean") else 0.2)
 
 
@@ -138,7 +138,7 @@ def test_the_shift_makes_the_mean_as_strict_as_the_certificate(sense):
     shift = certificate.surrogate(promise, sets, EPS).shift
     at_mean = np.array([np.var(sets.mean[sets.part(i)]) for i in range(2)])
     edge = at_mean - promise.sense.sign * shift
-    broken = certificate.judge(promise, edge, sets).broken
+    broken = certificate.judge(promise, edge, sets).p_broken
     assert (broken <= 1.1 * EPS).all()
     # No stricter than needed, but for a shift that would loosen the promise, which is cut at 0.
     assert (broken[shift > 0] >= 0.9 * EPS).all()
@@ -155,7 +155,7 @@ def test_what_the_arms_alone_tell_is_a_lower_bound():
         thresholds[seed % 3] *= -1.0 if seed % 7 == 0 else 1.0
         promise = promise_of(sa.Variance(), ">=", thresholds)
         bound = certificate.at_least(promise, thresholds, sets.sizes, sets.mean, sets.std)
-        assert (bound <= certificate.judge(promise, thresholds, sets).broken).all()
+        assert (bound <= certificate.judge(promise, thresholds, sets).p_broken).all()
         settled += np.count_nonzero(bound > EPS)
     assert settled > 200
     turned = promise_of(sa.Variance(), "<=", thresholds)
@@ -193,8 +193,8 @@ def test_extremes_are_within_their_bounds(name, sense, every):
     verdicts = certificate.judge(promise, np.full(3, 0.1), sets)
     for i in range(3):
         part = sets.part(i)
-        bound = tails.broken[part].sum() if every else tails.broken[part].min()
-        assert verdicts.broken[i] <= bound + 1e-12
+        bound = tails.p_broken[part].sum() if every else tails.p_broken[part].min()
+        assert verdicts.p_broken[i] <= bound + 1e-12
         one = sets.only(np.array([i]))
         added = certificate.regret_with(promise, 0.1, one, len(one.arms) - 1)[0]
         expected = tails.regret[part].max() if every else tails.regret[part].min()
@@ -215,7 +215,7 @@ def test_the_order_of_arms_does_not_matter(seed):
         certificate = certificate_of(REWARDS[name], EPS)
         one = certificate.judge(promise, np.array([0.2]), sets)
         two = certificate.judge(promise, np.array([0.2]), shuffled)
-        np.testing.assert_allclose(one.broken, two.broken, rtol=1e-6, atol=1e-3 if name == "variance" else 1e-9)
+        np.testing.assert_allclose(one.p_broken, two.p_broken, rtol=1e-6, atol=1e-3 if name == "variance" else 1e-9)
         np.testing.assert_allclose(one.regret, two.regret, rtol=1e-6, atol=1e-9)
 
 
@@ -228,5 +228,5 @@ def test_what_is_known_for_certain_is_kept_or_broken(name):
     for sense, offset, broken in ((">=", -0.1, 0), (">=", 0.1, 1), ("<=", 0.1, 0), ("<=", -0.1, 1), (">=", 0.0, 0)):
         threshold = np.array([value + offset])
         verdicts = certificate_of(reward, EPS).judge(promise_of(reward, sense, threshold), threshold, sets)
-        np.testing.assert_allclose(verdicts.broken, broken, atol=1e-3)
+        np.testing.assert_allclose(verdicts.p_broken, broken, atol=1e-3)
         np.testing.assert_allclose(verdicts.regret, 0.1 * broken, atol=1e-9)

@@ -57,34 +57,33 @@ def test_sets_judged_together_are_judged_as_each_alone(constraint):
     sets = [np.array(arms) for arms in ([0, 3], [0, 6], [0, 3, 9], [1], [4, 7, 10], [2, 5], [2, 11])]
     together = judge_of(constraint)[0].each(sets)
     alone = [judge_of(constraint)[0](arms) for arms in sets]
-    np.testing.assert_allclose(together.broken, [judged.broken[0] for judged in alone], atol=1e-12)
+    np.testing.assert_allclose(together.p_broken, [judged.p_broken[0] for judged in alone], atol=1e-12)
     np.testing.assert_allclose(together.regret, [judged.regret[0] for judged in alone], atol=1e-12)
-    assert together.broken.max() > 0.01
+    assert together.p_broken.max() > 0.01
     free = isinstance(constraint, dict)
     assert [bool(judged.promised[0]) for judged in alone] == [not free or arms[0] % 3 != 1 for arms in sets]
-    assert not free or not together.broken[3:5].any()
+    assert not free or not together.p_broken[3:5].any()
 
 
 def test_arms_in_any_order_are_one_set():
     judge, posterior = judge_of(PROMISES["sum"])
     listed, sorted_ = judge(np.array([9, 1, 0, 7])), judge(np.array([0, 1, 7, 9]))
     np.testing.assert_array_equal(listed.groups, [0, 1])
-    np.testing.assert_array_equal(listed.broken, sorted_.broken)
+    np.testing.assert_array_equal(listed.p_broken, sorted_.p_broken)
     assert posterior.asked == 1
 
 
 def test_a_set_is_judged_once_and_its_surrogate_needs_no_covariance():
     judge, posterior = judge_of(PROMISES["sum"])
     arms = np.array([0, 1, 3, 4, 5])
-    judge(arms)
-    groups, surrogate = judge.surrogate(arms)
+    groups, surrogate = judge.surrogate(judge(arms))
     assert posterior.asked == 1
     np.testing.assert_array_equal(groups, [0, 1, 2])
     judge(np.append(arms, 8))  # two groups are as before
     assert posterior.asked == 2
-    judge(arms)
+    judged = judge(arms)
     assert posterior.asked == 2
-    again = judge.surrogate(arms)[1]
+    again = judge.surrogate(judged)[1]
     assert posterior.asked == 3
     np.testing.assert_array_equal(again.factor, surrogate.factor)
 
@@ -92,7 +91,7 @@ def test_a_set_is_judged_once_and_its_surrogate_needs_no_covariance():
 def test_nothing_is_judged_of_nobody():
     judge, posterior = judge_of(PROMISES["sum"])
     nobody = np.empty(0, dtype=np.intp)
-    assert len(judge(nobody).groups) == len(judge.each([]).broken) == len(judge.surrogate(nobody)[0]) == 0
+    assert len(judge(nobody).groups) == len(judge.each([]).p_broken) == len(judge.surrogate(judge(nobody))[0]) == 0
     assert posterior.asked == 0
 
 
@@ -110,9 +109,9 @@ def test_whole_groups_are_judged_alike_whichever_others_are(constraint):
     judge = Judge(round, posterior, belief, EPS)
     for some in ([2], [0, 3], [0, 1, 2, 3]):
         verdicts = judge.whole(np.array(some))
-        np.testing.assert_allclose(verdicts.broken, everyone.broken[some], rtol=1e-12)
+        np.testing.assert_allclose(verdicts.p_broken, everyone.p_broken[some], rtol=1e-12)
         np.testing.assert_allclose(verdicts.regret, everyone.regret[some], rtol=1e-9)
-    assert (judge.at_least() <= everyone.broken).all()
+    assert (judge.at_least() <= everyone.p_broken).all()
 
 
 @pytest.mark.parametrize("constraint", [sa.Variance() >= 0.02, sa.Mean() >= -0.2, sa.Min() >= -1.0])
@@ -130,7 +129,7 @@ def test_many_groups_are_judged_in_batches_as_together(constraint, monkeypatch):
     monkeypatch.setattr(judge_module, "AT_ONCE", 10)
     apart = judged()
     assert posterior.asked == 1 + 5
-    np.testing.assert_allclose(apart.broken, together.broken, atol=1e-12)
+    np.testing.assert_allclose(apart.p_broken, together.p_broken, atol=1e-12)
     np.testing.assert_allclose(apart.regret, together.regret, atol=1e-12)
 
 

@@ -13,7 +13,8 @@ do with choosing A: no correction for the search of an oracle is needed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -35,12 +36,12 @@ class Sets:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    @property
+    @cached_property
     def sizes(self) -> IntArray:
         """(g,) arms in each set."""
         return np.diff(self.starts)
 
-    @property
+    @cached_property
     def std(self) -> Array:
         """(k,) standard deviation of every arm."""
         return np.sqrt(np.clip(np.diagonal(self.covariance), 0.0, None))
@@ -64,8 +65,8 @@ class Sets:
 class Verdicts:
     """p(A) and EV(A) of g sets."""
 
-    broken: Array  # (g,)
-    regret: Array  # (g,)
+    p_broken: Array  # (g,) p
+    regret: Array  # (g,) EV
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,9 +84,15 @@ class Surrogate:
 class Certificate(Protocol):
     """Certifies sets under one family of group rewards."""
 
+    draws_by_size: ClassVar[bool] = False  # whether the largest of the sets judged together decides the draws of all
+
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
         """p and EV of each set, with thresholds (g,)."""
         ...
+
+    def at_least(self, promise: Promise, thresholds: Array, sizes: IntArray, mean: Array, std: Array) -> Array:
+        """(g,) a lower bound of p from the arms of each set alone, set after set; 0 where that tells nothing."""
+        return np.zeros(len(sizes))
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
         """The surrogate that is exact on these sets."""
@@ -97,7 +104,7 @@ class Certificate(Protocol):
 
 
 @dataclass(frozen=True)
-class Sure:
+class Sure(Certificate):
     """Of Count: the outcomes play no part, so p is 0 or 1."""
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
@@ -117,5 +124,5 @@ class Sure:
 def _verdicts(promise: Promise, thresholds: Array, values: Array) -> Verdicts:
     kept = is_good(values, thresholds, promise.sense)
     return Verdicts(
-        broken=np.where(kept, 0.0, 1.0), regret=np.where(kept, 0.0, promise.sense.sign * (thresholds - values))
+        p_broken=np.where(kept, 0.0, 1.0), regret=np.where(kept, 0.0, promise.sense.sign * (thresholds - values))
     )

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from superarm.arguments import Array, IntArray
 from superarm.errors import InvalidArgument
-from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
+from superarm.policies.cautious.certificates.certificate import Certificate, Sets, Surrogate, Verdicts
 from superarm.policies.cautious.certificates.gaussian import Gaussian
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import is_batched, tolerance
@@ -41,13 +41,13 @@ def shares(promise: Promise, thresholds: Array, values: Array) -> Verdicts:
     certain = np.ptp(short, axis=1) == 0.0
     n = short.shape[1]
     return Verdicts(
-        broken=np.where(certain, np.sign(broken), (broken + 0.5) / (n + 1.0)),
+        p_broken=np.where(certain, np.sign(broken), (broken + 0.5) / (n + 1.0)),
         regret=np.maximum(short, 0.0).mean(axis=1),
     )
 
 
 @dataclass(frozen=True)
-class Draws:
+class Draws(Certificate):
     """p by the share of draws that break the promise, EV by their mean."""
 
     draws: int
@@ -100,7 +100,7 @@ def _values(promise: Promise, sets: Sets, n: int) -> Array:
     for i in range(len(sets)):
         part = sets.part(i)
         arms, mean, covariance = sets.arms[part], sets.mean[part], sets.covariance[part, part]
-        outcomes = mean + _normals(n, len(mean))[:, _ranks(mean, covariance)] @ _root(covariance)
+        outcomes = mean + mirrored_normals(n, len(mean))[:, _ranks(mean, covariance)] @ _root(covariance)
         if is_batched(reward):
             values[i] = reward.values(outcomes, arms)
         else:
@@ -123,7 +123,7 @@ def _factor(promise: Promise, arms: IntArray, mean: Array, width: Array, certain
 
 def _ranks(mean: Array, covariance: Array) -> IntArray:
     """Which draws each arm gets: by content, so the order in which arms are listed does not matter."""
-    ordered = np.sort(covariance, axis=1)  # summed in one order, whoever comes first
+    ordered = np.sort(covariance, axis=1)  # summed in one order, however the arms are listed
     contents = (np.square(ordered).sum(axis=1), ordered.sum(axis=1), np.diagonal(covariance), mean)
     ranks = np.empty(len(mean), dtype=np.intp)
     ranks[np.lexsort(contents)] = np.arange(len(mean))
@@ -138,7 +138,7 @@ def _root(covariance: Array) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _normals(n: int, k: int) -> Array:
+def mirrored_normals(n: int, k: int) -> Array:
     """(n, k) standard normal draws, each with its mirror image."""
     half = np.random.default_rng((SEED, k)).standard_normal((n // 2, k))
     draws = np.concatenate([half, -half])

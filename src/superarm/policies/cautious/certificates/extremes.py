@@ -8,18 +8,18 @@ import numpy as np
 from scipy.special import ndtri
 
 from superarm.arguments import Array
-from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
+from superarm.policies.cautious.certificates.certificate import Certificate, Sets, Surrogate, Verdicts
 from superarm.policies.cautious.certificates.draws import Draws
 from superarm.policies.cautious.certificates.gaussian import gaussian
 from superarm.rewards.group_reward import Sense
 from superarm.rewards.simple import Min
 from superarm.round import Promise
 
-CLEAR = 1e-3  # a bound of p below which nobody needs to know it better
+CLEAR = 1e-3  # a bound of p below which p need not be known better
 
 
 @dataclass(frozen=True)
-class Extremes:
+class Extremes(Certificate):
     """``Min >=`` and ``Max <=`` bind every arm, ``Min <=`` and ``Max >=`` ask for one.
 
     p is at most the sum of the arms' tails where every arm must pass, and at most the least of them where one
@@ -34,16 +34,16 @@ class Extremes:
         alone = gaussian(promise, np.repeat(thresholds, sets.sizes), sets.mean, sets.std)
         first = sets.starts[:-1]
         if every(promise):
-            broken = np.minimum(np.add.reduceat(alone.broken, first), 1.0)
+            p_broken = np.minimum(np.add.reduceat(alone.p_broken, first), 1.0)
             regret = np.maximum.reduceat(alone.regret, first)
         else:
-            broken, regret = np.minimum.reduceat(alone.broken, first), np.minimum.reduceat(alone.regret, first)
-        unclear = np.flatnonzero((broken > CLEAR) & (sets.sizes > 1))
+            p_broken, regret = np.minimum.reduceat(alone.p_broken, first), np.minimum.reduceat(alone.regret, first)
+        unclear = np.flatnonzero((p_broken > CLEAR) & (sets.sizes > 1))
         if len(unclear):
             drawn = Draws(self.draws).judge(promise, thresholds[unclear], sets.only(unclear))
-            broken[unclear] = np.minimum(broken[unclear], drawn.broken)
+            p_broken[unclear] = np.minimum(p_broken[unclear], drawn.p_broken)
             regret[unclear] = drawn.regret
-        return Verdicts(broken=broken, regret=regret)
+        return Verdicts(p_broken=p_broken, regret=regret)
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
         """Where every one of k arms must pass, a factor between that of one arm and that of k unrelated ones."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from superarm.arguments import Array
-from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
+from superarm.policies.cautious.certificates.certificate import Certificate, Sets, Surrogate, Verdicts
 from superarm.rewards.group_reward import tolerance
 from superarm.rewards.simple import Mean
 from superarm.round import Promise
@@ -24,11 +24,11 @@ def gaussian(promise: Promise, thresholds: Array, mean: Array, std: Array) -> Ve
     density = np.exp(-0.5 * np.square(np.clip(short / np.maximum(std, TINY), -40.0, 40.0))) / np.sqrt(2.0 * np.pi)
     # E[(d + w z)+] = d Phi(d / w) + w phi(d / w)
     regret = short * ndtr(short / np.maximum(std, TINY)) + std * density
-    return Verdicts(broken=ndtr(score), regret=np.maximum(regret, 0.0))
+    return Verdicts(p_broken=ndtr(score), regret=np.maximum(regret, 0.0))
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Certificate):
     """v = sum or mean of the outcomes: mean 1'mu and variance 1'S1, over n and n^2 for the mean."""
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:

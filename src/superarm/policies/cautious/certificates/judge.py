@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from superarm.policies.cautious.certificates.quadratic import IN_THE_TAIL, Quadr
 from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior
 from superarm.rewards.group_reward import GroupReward
+from superarm.rewards.reward import checked_value
 from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 from superarm.round import Round
+from superarm.selection import TouchedGroup
 
 AT_ONCE = 1500  # arms whose joint covariance is computed together
 
@@ -43,113 +45,152 @@ class Judged:
     """The groups that a super arm touches, with p and EV of its part in each; both 0 for a group without a promise."""
 
     groups: IntArray  # (g,) positions, ascending
+    parts: list[IntArray]  # g, the arms of each, ascending
     promised: Mask  # (g,) whether the group has a promise
-    broken: Array  # (g,) p
+    p_broken: Array  # (g,) p
     regret: Array  # (g,) EV
 
     def failing(self, eps: float) -> IntArray:
         """Positions of the groups that are not certified."""
-        return self.groups[self.broken > eps]
+        return self.groups[self.p_broken > eps]
 
     def of(self, group: int) -> float:
         """p of the group at this position; 0 where it is not touched."""
-        at = np.flatnonzero(self.groups == group)
-        return float(self.broken[at[0]]) if len(at) else 0.0
+        return float(self.p_broken[self.groups == group].sum())
 
     @property
     def risk(self) -> float:
         """Expected number of broken promises."""
-        return float(self.broken.sum())
+        return float(self.p_broken.sum())
 
 
 class Judge:
-    """Remembers the sets that it has judged: the passes of a search change few groups each."""
+    """Remembers the sets that it has judged: the passes of a search change few groups each.
 
-    def __init__(self, round: Round, posterior: CovaryingPosterior, belief: Belief, eps: float) -> None:
-        self.round, self.posterior, self.belief, self.eps = round, posterior, belief, eps
-        self.noise = settled_noise(posterior.noise_std)[1] ** 2  # variance, of the outcome that promises are about
-        # Per group: which promise binds it (-1: none), and its threshold.
-        self._bound_by, self._thresholds = np.full(len(round.labels), -1), np.zeros(len(round.labels))
+    ``belief`` is about ``arms``, ascending, or by default about all arms of the round; no others can be judged.
+    """
+
+    def __init__(
+        self, round: Round, posterior: CovaryingPosterior, belief: Belief, eps: float, arms: IntArray | None = None
+    ) -> None:
+        self.round, self.posterior, self.belief, self.eps, self._arms = round, posterior, belief, eps, arms
+        self.certificates = [certificate_of(promise.reward, eps) for promise in round.promises]
+        # Per group: the number of its promise (-1: none), and the threshold.
+        groups = len(round.labels)
+        self._promise_of, self._thresholds = np.full(groups, -1), np.zeros(groups)
         for number, promise in enumerate(round.promises):
-            self._bound_by[promise.groups], self._thresholds[promise.groups] = number, promise.thresholds
+            self._promise_of[promise.groups], self._thresholds[promise.groups] = number, promise.thresholds
         self._known: dict[bytes, tuple[float, float]] = {}
         self._latest: tuple[list[bytes], Sets] | None = None
 
+    @cached_property
+    def noise(self) -> float:
+        """Variance of the noise of the outcome that promises are about."""
+        return settled_noise(self.posterior.noise_std)[1] ** 2
+
     def __call__(self, arms: IntArray) -> Judged:
         """Judge a super arm, (k,) arms."""
-        groups, parts = self._split(arms)
-        verdicts = self._verdicts(parts)
-        promised = self._bound_by[groups] >= 0
-        return Judged(groups=groups, promised=promised, broken=verdicts.broken, regret=verdicts.regret)
+        groups, starts, arms = self.round.grouping.parts(np.sort(arms))
+        parts = [arms[start:end] for start, end in itertools.pairwise(starts.tolist())]
+        verdicts = self._verdicts(groups, parts)
+        promised = self._promise_of[groups] >= 0
+        return Judged(groups=groups, parts=parts, promised=promised, p_broken=verdicts.p_broken, regret=verdicts.regret)
+
+    def described(self, judged: Judged) -> tuple[TouchedGroup, ...]:
+        """The touched groups with v at the means of f_2, the probability that they keep their promise, and EV."""
+        rows = zip(
+            judged.groups.tolist(),
+            judged.parts,
+            self._promise_of[judged.groups].tolist(),
+            self._thresholds[judged.groups].tolist(),
+            judged.p_broken.tolist(),
+            judged.regret.tolist(),
+            strict=True,
+        )
+        mean, described = self.belief.mean[:, 1], []
+        for group, arms, number, gamma, p_broken, regret in rows:
+            value = threshold = margin = probability = None
+            if number >= 0:
+                promise = self.round.promises[number]
+                value = checked_value(promise.reward.value(mean[arms], arms), promise.reward)
+                threshold, margin, probability = gamma, promise.sense.sign * (value - gamma), 1.0 - p_broken
+            touched = TouchedGroup(
+                label=self.round.labels[group], arms=tuple(arms.tolist()), value=value, threshold=threshold,
+                margin=margin, probability=probability, expected_regret=regret,
+            )  # fmt: skip
+            described.append(touched)
+        return tuple(described)
 
     def whole(self, groups: IntArray) -> Verdicts:
         """p and EV of some groups picked whole, whichever others are judged with them."""
-        return self._verdicts([self.round.grouping.members(group) for group in groups.tolist()], whole=True)
+        return self._verdicts(groups, [self.round.grouping.members(group) for group in groups.tolist()], whole=True)
 
     def at_least(self) -> Array:
         """(G,) what p of every group, picked whole, is at least, as far as its arms alone tell."""
         bounds = np.zeros(len(self.round.labels))
-        for promise in self.round.promises:
-            certificate = certificate_of(promise.reward, self.eps)
-            if isinstance(certificate, Quadratic) and len(promise.groups):
+        for promise, certificate in zip(self.round.promises, self.certificates, strict=True):
+            if len(promise.groups):
                 arms = np.concatenate([self.round.grouping.members(group) for group in promise.groups.tolist()])
                 sizes = self.round.grouping.sizes[promise.groups]
                 mean, std = self.belief.mean[arms, 1], self.belief.std[arms, 1]
                 bounds[promise.groups] = certificate.at_least(promise, promise.thresholds, sizes, mean, std)
         return bounds
 
-    def each(self, sets: Sequence[IntArray]) -> Verdicts:
+    def each(self, sets: list[IntArray]) -> Verdicts:
         """p and EV of any sets of arms, ascending, of one group each, as if every set was judged by itself."""
-        if any(isinstance(promise.reward, Variance) for promise in self.round.promises):
-            for size in {len(arms) for arms in sets}:  # which is what tells draws apart
-                self._verdicts([arms for arms in sets if len(arms) == size])
-        return self._verdicts(sets)
+        groups = self.round.grouping.codes[np.array([arms[0] for arms in sets], dtype=np.intp)]
+        if any(certificate.draws_by_size for certificate in self.certificates):
+            sizes = np.array([len(arms) for arms in sets])
+            for size in set(sizes.tolist()):
+                self._verdicts(groups[sizes == size], [arms for arms in sets if len(arms) == size])
+        return self._verdicts(groups, sets)
 
-    def _verdicts(self, sets: Sequence[IntArray], *, whole: bool = False) -> Verdicts:
+    def _verdicts(self, groups: IntArray, sets: list[IntArray], *, whole: bool = False) -> Verdicts:
         """Judges what is not known, together, with ``whole`` as if with all groups; both 0 without a promise."""
-        groups = self.round.grouping.codes[[arms[0] for arms in sets]] if sets else np.empty(0, dtype=np.intp)
-        keys = [arms.tobytes() for arms in sets]
-        bound = self._bound_by[groups].tolist()
-        for number, promise in enumerate(self.round.promises):
-            fresh = [i for i, key in enumerate(keys) if bound[i] == number and key not in self._known]
-            largest = int(self.round.grouping.sizes[promise.groups].max()) if whole and len(promise.groups) else 0
-            largest = max([largest, *(len(sets[i]) for i in fresh)])
-            for some in _batches(fresh, [len(sets[i]) for i in fresh]):
+        keys: list[bytes] = []
+        fresh: dict[int, list[int]] = {}  # of each promise: the sets to be judged
+        for i, number in enumerate(self._promise_of[groups].tolist()):
+            keys.append(sets[i].tobytes())
+            if number >= 0 and keys[i] not in self._known:
+                fresh.setdefault(number, []).append(i)
+        for number, mine in sorted(fresh.items()):
+            promise = self.round.promises[number]
+            sizes = [len(sets[i]) for i in mine]
+            largest = max(sizes)
+            if whole:
+                largest = int(self.round.grouping.sizes[promise.groups].max())
+            for some in _batches(mine, sizes):
                 joint = self._joint([sets[i] for i in some], [keys[i] for i in some], largest)
-                found = certificate_of(promise.reward, self.eps).judge(promise, self._thresholds[groups[some]], joint)
-                pairs = zip(found.broken.tolist(), found.regret.tolist(), strict=True)
+                found = self.certificates[number].judge(promise, self._thresholds[groups[some]], joint)
+                pairs = zip(found.p_broken.tolist(), found.regret.tolist(), strict=True)
                 self._known.update(zip((keys[i] for i in some), pairs, strict=True))
         known = np.array([self._known.get(key, (0.0, 0.0)) for key in keys]).reshape(-1, 2)
-        return Verdicts(broken=known[:, 0], regret=known[:, 1])
+        return Verdicts(p_broken=known[:, 0], regret=known[:, 1])
 
-    def surrogate(self, arms: IntArray) -> tuple[IntArray, Surrogate]:
+    def surrogate(self, judged: Judged) -> tuple[IntArray, Surrogate]:
         """The touched groups that have a promise, and the surrogate that is exact on their sets."""
-        touched, parts = self._split(arms)
-        keys = [part.tobytes() for part in parts]
+        numbers = self._promise_of[judged.groups]
         groups, factors, shifts = [np.empty(0, dtype=np.intp)], [np.empty(0)], [np.empty(0)]
         for number, promise in enumerate(self.round.promises):
-            mine = np.flatnonzero(self._bound_by[touched] == number)
+            mine = np.flatnonzero(numbers == number)
             if len(mine):
-                joint = self._joint([parts[i] for i in mine], [keys[i] for i in mine])
-                surrogate = certificate_of(promise.reward, self.eps).surrogate(promise, joint, self.eps)
-                groups.append(touched[mine])
+                sets = [judged.parts[i] for i in mine]
+                joint = self._joint(sets, [arms.tobytes() for arms in sets])
+                surrogate = self.certificates[number].surrogate(promise, joint, self.eps)
+                groups.append(judged.groups[mine])
                 factors.append(surrogate.factor)
                 shifts.append(surrogate.shift)
         return np.concatenate(groups), Surrogate(factor=np.concatenate(factors), shift=np.concatenate(shifts))
-
-    def _split(self, arms: IntArray) -> tuple[IntArray, list[IntArray]]:
-        """Touched groups, ascending, and the arms of each."""
-        groups, starts, arms = self.round.grouping.parts(np.sort(arms))
-        return groups, [arms[start:end] for start, end in itertools.pairwise(starts.tolist())]
 
     def _joint(self, sets: list[IntArray], keys: list[bytes], largest: int = 0) -> Sets:
         """Sets with the joint posterior of f_2 on their arms; a surrogate mostly asks for those judged just before."""
         if self._latest is None or self._latest[0] != keys:
             arms = np.concatenate(sets)
+            rows = arms if self._arms is None else np.searchsorted(self._arms, arms)
             joint = Sets(
-                starts=np.concatenate([[0], np.cumsum([len(one) for one in sets])]),
+                starts=np.cumsum([0, *map(len, sets)]),
                 arms=arms,
-                mean=self.belief.mean[arms, 1],
+                mean=self.belief.mean[rows, 1],
                 covariance=self.posterior.covariance(self.round.contexts[arms])[1],
                 largest=largest,
             )
@@ -159,6 +200,8 @@ class Judge:
 
 def _batches(items: list[int], sizes: list[int]) -> list[list[int]]:
     """Items in a row whose sizes add up to AT_ONCE or little more: a covariance is as large as the square of that."""
+    if sum(sizes) <= AT_ONCE:
+        return [items]
     batches: list[list[int]] = []
     total = AT_ONCE
     for item, size in zip(items, sizes, strict=True):

@@ -16,32 +16,32 @@ from functools import lru_cache
 import numpy as np
 
 from superarm.arguments import Array, IntArray
-from superarm.policies.cautious.certificates.certificate import Sets, Surrogate, Verdicts
-from superarm.policies.cautious.certificates.draws import shares
+from superarm.policies.cautious.certificates.certificate import Certificate, Sets, Surrogate, Verdicts
+from superarm.policies.cautious.certificates.draws import mirrored_normals, shares
 from superarm.rewards.group_reward import Sense, tolerance
 from superarm.round import Promise
 
 IN_THE_TAIL = 20  # draws that break a promise just certified: they are cheap here
-SEED = 20230406
 CERTAIN = 1e-12  # an axis with less than this share of the largest variance is certain
 SLACK = 0.01  # share of a threshold: more than variances are off by, rounded or from a basis that is nearly exact
 
 
 @dataclass(frozen=True)
-class Quadratic:
+class Quadratic(Certificate):
     """The population variance of a set: p by the share of fixed draws, EV by their mean."""
 
     draws: int
+    draws_by_size = True
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
         """All sets at once."""
         return shares(promise, thresholds, _values(_padded(sets), self.draws))
 
     def at_least(self, promise: Promise, thresholds: Array, sizes: IntArray, mean: Array, std: Array) -> Array:
-        """(g,) a lower bound of p from the arms of each set alone, set after set; 0 where that tells nothing.
+        """By Markov's inequality the share of draws with V_A >= gamma is at most their mean over gamma.
 
-        By Markov's inequality, the share of draws with V_A >= gamma is at most their mean over gamma. With m_i the mean
-        of z_i^2, that mean is (|C mu|^2 + sum_i l_i m_i) / n, where the sum of l_i is at most that of the variances.
+        With m_i the mean of z_i^2, that mean is (|C mu|^2 + sum_i l_i m_i) / n, where the sum of l_i is at most that of
+        the variances.
         """
         if promise.sense is Sense.AT_MOST:
             return np.zeros(len(sizes))
@@ -108,7 +108,7 @@ def _values(forms: _Forms, n: int) -> Array:
     scales, axes = np.linalg.eigh(centred)
     uncertain = scales > CERTAIN * np.maximum(scales[:, -1:], 0.0)
     scales = np.where(uncertain, scales, 0.0)
-    along = np.abs(np.einsum("gij,gi->gj", axes, mean))  # the sign of an axis is nobody's choice
+    along = np.abs(np.einsum("gij,gi->gj", axes, mean))  # the signs of eigenvectors are arbitrary
     linear = 2.0 * np.sqrt(scales) * along
     constant = np.square(along).sum(axis=1)
     values: Array = np.concatenate([scales, linear], axis=1) @ _draws(n, k).T
@@ -120,8 +120,7 @@ def _values(forms: _Forms, n: int) -> Array:
 @lru_cache(maxsize=64)
 def _draws(n: int, k: int) -> Array:
     """(n, 2 k) squares of standard normal draws, and the draws, each with its mirror image."""
-    half = np.random.default_rng((SEED, k)).standard_normal((n // 2, k))
-    z = np.concatenate([half, -half])
+    z = mirrored_normals(n, k)
     draws = np.concatenate([np.square(z), z], axis=1)
     draws.setflags(write=False)
     return draws
