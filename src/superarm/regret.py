@@ -46,13 +46,13 @@ def performance(round: Round, arms: IntArray, expected: Array) -> Performance:
     expected = _truth(round, expected)
     arms = np.sort(round.check_arms(arms))
     truth = GoodSubgroups(round, expected[:, 1])
-    touched, values, _ = truth.valued(arms)
-    broken = truth.margins(touched, values)[~truth.kept(touched, values)]
+    valued = truth.valued(arms)
+    broken = truth.margins(valued)[~truth.kept(valued)]
     return Performance(
         reward=reward_of(round.reward, expected[arms, 0], arms),
         group_regret=math.fsum(-broken),
-        groups_touched=len(touched),
-        groups_satisfied=len(touched) - len(broken),
+        groups_touched=len(valued.groups),
+        groups_satisfied=len(valued.groups) - len(broken),
     )
 
 

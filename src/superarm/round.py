@@ -72,6 +72,7 @@ class Round:
     reward: Reward = field(default_factory=Sum)
     arm_ids: Any = None
     grouping: Groups = field(init=False, repr=False)
+    caps: IntArray = field(init=False, repr=False)  # (G,) most arms that each group may give
     promises: tuple[Promise, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -84,7 +85,7 @@ class Round:
             raise InvalidArgument("groups", f"one label per arm ({arms})", f"{len(grouping.codes)} labels")
         if not isinstance(self.feasible, (AtMost, Exactly, WholeGroups)):
             raise InvalidArgument("feasible", "AtMost, Exactly or WholeGroups", repr(self.feasible))
-        self.feasible.caps(grouping)  # or an error, here rather than in the first solve
+        caps = self.feasible.caps(grouping)
         if isinstance(self.reward, type) or not hasattr(self.reward, "value"):
             raise InvalidArgument("reward", "a super-arm reward (method: value)", repr(self.reward))
         promises = _promises(self.constraint, grouping)
@@ -100,6 +101,7 @@ class Round:
             ("contexts", contexts),
             ("groups", labels),
             ("grouping", grouping),
+            ("caps", caps),
             ("promises", promises),
         ):
             object.__setattr__(self, name, value)

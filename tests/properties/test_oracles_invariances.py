@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from superarm.oracles.decomposition import options
+from superarm.oracles.decomposition import model
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.whole_groups import BestWholeGroups
@@ -131,12 +131,12 @@ def test_dropped_subsets_of_a_block_stay_inside_the_bound(seed, subsets):
         b=tuple(np.random.default_rng(seed).random(len(items)).tolist()),
     )
     verdict = judge(problem)
-    kept = options.SUBSETS_PER_COUNT
-    options.SUBSETS_PER_COUNT = subsets
+    kept = model.SUBSETS_PER_COUNT
+    model.SUBSETS_PER_COUNT = subsets
     try:
         selection = ask(Decomposition(), problem)
     finally:
-        options.SUBSETS_PER_COUNT = kept
+        model.SUBSETS_PER_COUNT = kept
     near = 1e-9 * max(1.0, abs(verdict.value))
     assert selection.value <= verdict.value + near
     assert verdict.value <= selection.upper_bound + near

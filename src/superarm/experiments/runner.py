@@ -24,7 +24,7 @@ from superarm.errors import ForeignResults, InvalidArgument
 from superarm.experiments.experiment import BENCHMARK, Experiment, Setting, run_entropy, seed_of
 from superarm.experiments.results import COLUMNS, Results, as_parquet, claim_folder, read, write_frame
 from superarm.kernels import stationary
-from superarm.oracles.decomposition.solve import compiled
+from superarm.oracles.decomposition.model import compiled
 from superarm.posteriors import rows
 from superarm.posteriors.engines.state_space import state_space
 from superarm.simulation import PLAYED, play, with_regret

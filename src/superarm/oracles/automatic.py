@@ -51,7 +51,7 @@ class Automatic:
             return Exhaustive()
         if round.feasible.whole:
             return BestWholeGroups()
-        if decomposes(round, good):
+        if decomposes(good):
             return Decomposition(rel_gap=self.rel_gap, deadline=self.deadline)
         return MILP(rel_gap=self.rel_gap, deadline=self.deadline)
 

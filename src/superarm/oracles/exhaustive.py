@@ -61,7 +61,7 @@ class Exhaustive:
         """For every group: nothing, or one of its good subgroups within the cap."""
         whole = round.feasible.whole
         sizes = round.grouping.sizes
-        caps = round.feasible.caps(round.grouping)
+        caps = round.caps
         position = np.empty(len(round), dtype=np.intp)
         position[good.order] = np.arange(len(round))
         parts = []

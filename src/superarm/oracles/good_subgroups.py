@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,14 @@ class PromisedGroups:
     form: NormalForm | None
     arms: IntArray  # (n,)
     groups: IntArray  # (n,) positions in ``promise.groups``
+
+
+class Valued(NamedTuple):
+    """What a super arm takes of each group that it touches."""
+
+    groups: IntArray  # positions of the touched groups, ascending
+    values: Array  # v_G of each at the satisfying index; NaN without a promise
+    parts: list[IntArray]  # the arms of each, ascending
 
 
 class GoodSubgroups:
@@ -66,13 +74,15 @@ class GoodSubgroups:
         closed: Mask | None = None,
     ) -> None:
         self.round = round
-        self.satisfying = None if satisfying is None else checked_index(satisfying, round, "satisfying")
-        self.order = np.arange(len(round)) if order is None else _permutation(order, len(round))
+        grouping = round.grouping
+        arms, groups = len(grouping.codes), len(grouping.labels)
+        self.satisfying = None if satisfying is None else checked_index(satisfying, arms, "satisfying").copy()
+        self.order = np.arange(arms) if order is None else _permutation(order, arms)
         self.promises = () if satisfying is None else round.promises if promises is None else promises
-        self.closed = None if closed is None else _checked_closed(closed, round)
+        self.closed = None if closed is None else _checked_closed(closed, groups)
         # Per group: which promise it has (-1: none), its threshold, and on which side of it the value must be.
-        self._promise_of = np.full(len(round.labels), -1, dtype=np.intp)
-        self._thresholds, self._signs = np.zeros(len(round.labels)), np.zeros(len(round.labels))
+        self._promise_of = np.full(groups, -1, dtype=np.intp)
+        self._thresholds, self._signs = np.zeros(groups), np.zeros(groups)
         for number, promise in enumerate(self.promises):
             self._promise_of[promise.groups] = number
             self._thresholds[promise.groups] = promise.thresholds
@@ -86,59 +96,58 @@ class GoodSubgroups:
 
     def allows(self, arms: Any) -> bool:
         """Whether every group that the super arm ``arms`` touches keeps its promise."""
-        groups, values, _ = self.valued(np.sort(self.round.check_arms(arms)))
-        return bool(self.kept(groups, values).all())
+        return bool(self.kept(self.valued(np.sort(self.round.check_arms(arms)))).all())
 
     def __contains__(self, subset: Any) -> bool:
         """Whether ``subset`` is a good subgroup: non-empty, of one group, and keeping its promise."""
-        groups, values, _ = self.valued(np.sort(self.round.check_arms(subset)))
-        return len(groups) == 1 and bool(self.kept(groups, values).all())
+        valued = self.valued(np.sort(self.round.check_arms(subset)))
+        return len(valued.groups) == 1 and bool(self.kept(valued).all())
 
     def touched(self, arms: Any) -> tuple[TouchedGroup, ...]:
         """The groups that ``arms`` picks from, with value, threshold and margin, in the order of the labels."""
-        return self.described(*self.valued(np.sort(self.round.check_arms(arms))))
+        return self.described(self.valued(np.sort(self.round.check_arms(arms))))
 
-    def valued(self, arms: IntArray) -> tuple[IntArray, Array, tuple[IntArray, ...]]:
-        """The groups that ``arms``, ascending, touch; v_G of each at the satisfying index; and their parts of ``arms``.
-
-        Without a promise the value is NaN. Trusts its arguments.
-        """
+    def valued(self, arms: IntArray) -> Valued:
+        """The groups that ``arms``, ascending, touch, with their parts and rewards; trusts its arguments."""
         groups, starts, arms = self.round.grouping.parts(arms)
         cuts = starts.tolist()
-        parts = tuple(arms[start:end] for start, end in itertools.pairwise(cuts))
+        parts = [arms[start:end] for start, end in itertools.pairwise(cuts)]
         values = np.full(len(groups), np.nan)
         if self.satisfying is not None:
             index = self.satisfying[arms]
             for i, number in enumerate(self._promise_of[groups].tolist()):
                 if number >= 0:
                     reward = self.promises[number].reward
-                    values[i] = checked_value(reward.value(index[cuts[i] : cuts[i + 1]], parts[i]), reward)
-        return groups, values, parts
+                    value = reward.value(index[cuts[i] : cuts[i + 1]], parts[i])
+                    # Nearly all are plain numbers, and there are many.
+                    values[i] = value if type(value) is float and value == value else checked_value(value, reward)
+        return Valued(groups, values, parts)
 
-    def kept(self, groups: IntArray, values: Array) -> Mask:
-        """Whether each of ``groups``, with v_G as in :meth:`valued`, keeps its promise."""
+    def kept(self, valued: Valued) -> Mask:
+        """Whether each of the touched groups is open and keeps its promise."""
+        groups, values, _ = valued
         good: Mask = is_good(values, self._thresholds[groups], self._signs[groups])
         good = good | np.isnan(values)
         return good if self.closed is None else good & ~self.closed[groups]
 
-    def margins(self, groups: IntArray, values: Array) -> Array:
-        """By how much each of ``groups`` keeps its promise; NaN without one."""
-        return self._signs[groups] * (values - self._thresholds[groups])
+    def margins(self, valued: Valued) -> Array:
+        """By how much each of the touched groups keeps its promise; NaN without one."""
+        return self._signs[valued.groups] * (valued.values - self._thresholds[valued.groups])
 
-    def described(self, groups: IntArray, values: Array, parts: tuple[IntArray, ...]) -> tuple[TouchedGroup, ...]:
+    def described(self, valued: Valued) -> tuple[TouchedGroup, ...]:
         """What :meth:`touched` returns, from what :meth:`valued` found."""
-        labels = self.round.labels
-        has_promise = (self._promise_of[groups] >= 0).tolist()
+        groups, values, parts = valued
+        labels = self.round.grouping.labels
         rows = zip(
             groups.tolist(),
-            has_promise,
+            (self._promise_of[groups] >= 0).tolist(),
             parts,
             values.tolist(),
             self._thresholds[groups].tolist(),
-            self.margins(groups, values).tolist(),
+            self.margins(valued).tolist(),
             strict=True,
         )
-        return tuple(
+        touched = [
             TouchedGroup(
                 label=labels[group],
                 arms=tuple(part.tolist()),
@@ -147,7 +156,8 @@ class GoodSubgroups:
                 margin=margin if promised else None,
             )
             for group, promised, part, value, threshold, margin in rows
-        )
+        ]
+        return tuple(touched)
 
     def is_good(self, group: int, arms: IntArray) -> bool:
         """Whether ``arms``, ascending, all of the group at position ``group``, are good; trusts its arguments."""
@@ -168,7 +178,7 @@ class GoodSubgroups:
     @cached_property
     def whole(self) -> Mask:
         """(G,) whether each group is good when it is picked whole."""
-        good = np.ones(len(self.round.labels), dtype=np.bool_)
+        good = np.ones(len(self._promise_of), dtype=np.bool_)
         for promised in self.promised:
             mine, doubtful = promised.promise.groups, promised.promise.groups
             if promised.form is not None:
@@ -207,10 +217,10 @@ class GoodSubgroups:
         found = []
         for promise in self.promises:
             assert self.satisfying is not None
-            if len(promise.groups) == len(self.round.labels):
+            if len(promise.groups) == len(self._promise_of):
                 arms, groups = np.arange(len(codes)), codes
             else:
-                local = np.full(len(self.round.labels), -1, dtype=np.intp)
+                local = np.full(len(self._promise_of), -1, dtype=np.intp)
                 local[promise.groups] = np.arange(len(promise.groups))
                 arms = np.flatnonzero(local[codes] >= 0)
                 groups = local[codes[arms]]
@@ -229,7 +239,7 @@ class GoodSubgroups:
         A group without a normal form is listed until one is found. Where it has more than 14 arms and is picked whole
         or not at all, only the whole and its single arms are looked at: the round can be solved without the others.
         """
-        attainable = np.ones(len(self.round.labels), dtype=np.bool_)
+        attainable = np.ones(len(self._promise_of), dtype=np.bool_)
         for promised in self.promised:
             if promised.form is not None:
                 attainable[promised.promise.groups] = promised.form.attainable(promised.groups)
@@ -294,20 +304,22 @@ class GoodSubgroups:
         )
 
 
-def checked_index(index: Any, round: Round, argument: str) -> Array:
+def checked_index(index: Any, arms: int, argument: str) -> Array:
     """(M,) float array of finite indices, or an error that names the argument."""
-    array = real_array(index, argument, "numbers, one per arm")
-    if array.shape != (len(round),):
-        raise InvalidArgument(argument, f"one value per arm, shape ({len(round)},)", f"shape {array.shape}")
+    array: Array = index
+    if type(index) is not np.ndarray or index.dtype != np.float64:
+        array = real_array(index, argument, "numbers, one per arm")
+    if array.shape != (arms,):
+        raise InvalidArgument(argument, f"one value per arm, shape ({arms},)", f"shape {array.shape}")
     if not np.isfinite(array).all():
         raise InvalidArgument(argument, "finite numbers", array[~np.isfinite(array)][0])
     return array
 
 
-def _checked_closed(closed: Any, round: Round) -> Mask:
+def _checked_closed(closed: Any, groups: int) -> Mask:
     mask = np.array(closed)
-    if mask.dtype != np.bool_ or mask.shape != (len(round.labels),):
-        expected = f"True or False for every group, shape ({len(round.labels)},)"
+    if mask.dtype != np.bool_ or mask.shape != (groups,):
+        expected = f"True or False for every group, shape ({groups},)"
         raise InvalidArgument("closed", expected, f"dtype {mask.dtype}, shape {mask.shape}")
     mask.setflags(write=False)
     return mask

@@ -10,8 +10,8 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray
 from superarm.errors import UnsolvableRound
+from superarm.oracles.decomposition.decomposition import solve
 from superarm.oracles.decomposition.model import decomposes
-from superarm.oracles.decomposition.solve import solve
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, answer
 from superarm.rewards.group_reward import is_good
@@ -64,7 +64,7 @@ def _surely_empty(good: GoodSubgroups) -> bool:
 def _bound(index: Array, round: Round, good: GoodSubgroups) -> float:
     if not isinstance(round.reward, Additive):
         return math.inf
-    if decomposes(round, good):
+    if decomposes(good):
         # Without time to refine, the decomposition returns its first bounds, combined.
         return solve(index, round, good, rel_gap=1e-9, label_limit=1, deadline=0.0).upper_bound
     scores = np.asarray(round.reward.scores(index, np.arange(len(round))), dtype=np.float64)
@@ -147,7 +147,7 @@ class _Repair:
         self.worth, self.round, self.good = worth, round, good
         self.least, most = round.feasible.totals(len(round))
         self.most = min(most, len(round))
-        self.caps = round.feasible.caps(round.grouping)
+        self.caps = round.caps
         self.position = np.empty(len(round), dtype=np.intp)
         self.position[good.order] = np.arange(len(round))
         self.chosen = np.empty(0, dtype=np.intp)

@@ -6,17 +6,17 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
 from superarm.errors import InvalidArgument, UnsolvableRound
-from superarm.oracles.good_subgroups import GoodSubgroups, checked_index
+from superarm.oracles.good_subgroups import GoodSubgroups, Valued, checked_index
 from superarm.oracles.scale import scale_of_sums
-from superarm.rewards.reward import checked_value, is_additive, reward_of
+from superarm.rewards.reward import Additive, checked_value, is_additive, reward_of
 from superarm.round import Round
-from superarm.selection import Selection, Status, TouchedGroup, is_proved
+from superarm.selection import Selection, Status, is_proved
 
 SUMMED_APART = 1e-11  # relative gap that sums of floats in different orders may show
 
@@ -39,13 +39,13 @@ class Found:
     """What a solver hands back: arms, an upper bound on u, and how the search ended.
 
     ``proved`` says that nothing better exists where the solver knows it on its own scale, the sum inside u; with None
-    the gap decides. ``groups`` are the touched groups where the solver has described them already.
+    the gap decides. ``valued`` are the touched groups where the solver has valued them already.
     """
 
     arms: IntArray
     upper_bound: float
     proved: bool | None = None
-    groups: tuple[TouchedGroup, ...] | None = None
+    valued: Valued | None = None
     underfilled: bool = False
     limited: bool = False
 
@@ -69,7 +69,7 @@ def answer(
     judges the emptiness.
     """
     start = time.perf_counter()
-    index = checked_index(index, round, "index")
+    index = checked_index(index, len(round.grouping.codes), "index")
     hopeless = is_empty(good)
     found = solver(index, round, good.without_promises() if hopeless else good)
     arms = np.sort(found.arms)
@@ -87,7 +87,7 @@ def answer(
     else:
         status = Status.LIMIT if found.limited else Status.WITHIN_GAP
     # Where promises were left aside the solver has not seen them.
-    groups = good.described(*good.valued(arms)) if found.groups is None or hopeless else found.groups
+    valued = good.valued(arms) if found.valued is None or hopeless else found.valued
     return Selection(
         arms=arms,
         value=value,
@@ -95,7 +95,7 @@ def answer(
         status=status,
         solver=name,
         seconds=time.perf_counter() - start,
-        groups=groups,
+        groups=good.described(valued),
     )
 
 
@@ -106,7 +106,7 @@ def found_by_sum(
     round: Round,
     *,
     open_: Mask | None = None,
-    groups: tuple[TouchedGroup, ...] | None = None,
+    valued: Valued | None = None,
     underfilled: bool = False,
     limited: bool = False,
 ) -> Found:
@@ -115,14 +115,14 @@ def found_by_sum(
     Whether nothing better exists is judged there: a steep u magnifies the last digits of the sum. ``open_``, (M,), are
     the arms that a better super arm could contain; None: all.
     """
-    assert is_additive(round.reward)  # additive_scores has made sure of it
+    reward = cast(Additive, round.reward)  # additive_scores has made sure of it
     value = math.fsum(scores[arms].tolist())
     proved = is_proved(value, upper) or is_proved(value, upper, scale=scale_of_sums(scores, arms, open_))
     return Found(
         arms=arms,
-        upper_bound=checked_value(round.reward.transform(value if proved else upper), round.reward),
+        upper_bound=checked_value(reward.transform(value if proved else upper), reward),
         proved=proved,
-        groups=groups,
+        valued=valued,
         underfilled=underfilled,
         limited=limited,
     )
@@ -144,4 +144,4 @@ def additive_scores(index: Array, round: Round, solver: str) -> Array:
             f"{solver} needs a reward with scores and transform (a function of a sum); "
             f"{type(round.reward).__name__} has none: use Exhaustive for small rounds, or Greedy"
         )
-    return np.asarray(round.reward.scores(index, np.arange(len(round))), dtype=np.float64)
+    return np.asarray(round.reward.scores(index, np.arange(len(index))), dtype=np.float64)

@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask, magnitude, sums_by
-from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.good_subgroups import GoodSubgroups, Valued
 from superarm.rewards.normal_forms import Filter, WeightedSum
 from superarm.selection import EXACT, is_proved
 
@@ -33,9 +32,7 @@ class Solved:
     sizes: tuple[int, int]  # least and most arms that a super arm must have, as far as they can be had
     limited: bool
     matters: Callable[[float], Mask] | None = None  # (M,) the arms of super arms worth so much, where the solver knows
-
-
-S = TypeVar("S", bound=Solved)
+    valued: Valued | None = None  # the touched groups, where the solver has valued them
 
 
 def scale_of_sums(scores: Array, arms: IntArray, open_: Mask | None = None) -> float:
@@ -56,8 +53,8 @@ def solved_to_scale(
     good: GoodSubgroups,
     rel_gap: float,
     sizes: tuple[int, int],
-    solve: Callable[[Mask, float, tuple[int, int]], S],
-) -> S:
+    solve: Callable[[Mask, float, tuple[int, int]], Solved],
+) -> Solved:
     """What ``solve(open arms, scale, sizes)`` finds, on scales as fine as it takes to prove it.
 
     A gap can be small on the scale of all scores, but not on that of the picked ones. Without arms that no better super

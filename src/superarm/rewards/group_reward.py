@@ -99,12 +99,12 @@ class Batched(GroupReward, Protocol):
 
 def is_structured(reward: object) -> TypeGuard[Structured]:
     """``isinstance(reward, Structured)``, cheaply."""
-    return all(hasattr(reward, member) for member in ("value", "monotone", "normal_form"))
+    return hasattr(reward, "value") and hasattr(reward, "monotone") and hasattr(reward, "normal_form")
 
 
 def is_batched(reward: object) -> TypeGuard[Batched]:
     """``isinstance(reward, Batched)``, cheaply."""
-    return all(hasattr(reward, member) for member in ("value", "monotone", "values"))
+    return hasattr(reward, "value") and hasattr(reward, "monotone") and hasattr(reward, "values")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

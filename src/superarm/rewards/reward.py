@@ -40,7 +40,7 @@ class Additive(Reward, Protocol):
 
 def is_additive(reward: object) -> TypeGuard[Additive]:
     """``isinstance(reward, Additive)`` at a hundredth of its price: a protocol lists its members anew every time."""
-    return all(hasattr(reward, member) for member in ("value", "scores", "transform"))
+    return hasattr(reward, "value") and hasattr(reward, "scores") and hasattr(reward, "transform")
 
 
 def reward_of(reward: Reward, outcomes: Array, arms: IntArray) -> float:

@@ -108,7 +108,7 @@ def _greedy_super_arm(kernel: Kernel, posterior: ExactPosterior, round: Round, n
         state = Variances(kernel, points, noise, len(round), seen=seen, whole=True)
         return _greedy_groups(state, inverse, round, round.feasible.most_groups(round.grouping))
     groups = round.grouping
-    room = round.feasible.caps(groups).copy()  # which may be the sizes of the groups themselves
+    room = round.caps.copy()  # which may be the sizes of the groups themselves
     size = min(round.feasible.totals(len(round))[1], int(room.sum()))
     state = Variances(kernel, points, noise, size, seen=seen)
     free = room[groups.codes] > 0

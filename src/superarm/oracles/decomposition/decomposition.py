@@ -1,15 +1,26 @@
-"""The exact oracle as users meet it."""
+"""The exact oracle as users meet it, and its search: three loops, of which the outer two mostly run once.
+
+1. :func:`~superarm.oracles.scale.solved_to_scale` solves again on a finer scale, without arms that cannot matter,
+   where scores differ so much that a gap is not proved on the scale of the picked ones.
+2. :meth:`_Search.on_scale` solves again with stricter promises where rounding has let a broken subgroup through.
+3. :meth:`~superarm.oracles.decomposition.profiles.Profiles.best` refines the bounds that the best combination uses.
+"""
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 
-from superarm.arguments import Array, whole_number
-from superarm.errors import InvalidArgument, UnsolvableRound
-from superarm.oracles.decomposition.model import decomposes
-from superarm.oracles.decomposition.solve import solve
+import numpy as np
+
+from superarm.arguments import Array, Mask, whole_number
+from superarm.errors import UnsolvableRound
+from superarm.oracles.decomposition.model import build, gains_of
+from superarm.oracles.decomposition.profiles import TIES, Profiles
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Found, answer, check_search
+from superarm.oracles.oracle import Found, additive_scores, answer, check_search, found_by_sum
+from superarm.oracles.scale import Solved, solved_to_scale
 from superarm.round import Round
 from superarm.selection import Selection
 from superarm.storage import storable
@@ -36,18 +47,75 @@ class Decomposition:
 
     def __post_init__(self) -> None:
         check_search(self.rel_gap, self.deadline)
-        whole_number("label_limit", self.label_limit)
-        if self.label_limit < 1:
-            raise InvalidArgument("label_limit", "a whole number >= 1", self.label_limit)
+        whole_number("label_limit", self.label_limit, 1)
 
     def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
         """Return the best super arm at ``index``."""
         return answer(self._solve, "decomposition", index, round, good)
 
     def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
-        if not decomposes(round, good):
-            raise UnsolvableRound(
-                "this round does not decompose: it picks whole groups, or a group of more than 14 arms has a reward "
-                "without a normal form for this purpose; Automatic finds the oracle that takes it"
-            )
         return solve(index, round, good, rel_gap=self.rel_gap, label_limit=self.label_limit, deadline=self.deadline)
+
+
+def solve(
+    index: Array, round: Round, good: GoodSubgroups, *, rel_gap: float, label_limit: int, deadline: float | None
+) -> Found:
+    """The best super arm at the reward index, with an upper bound; ``deadline`` is in seconds from now."""
+    stop = math.inf if deadline is None else time.perf_counter() + deadline
+    if round.feasible.whole:
+        raise UnsolvableRound("this round does not decompose: it picks whole groups, which BestWholeGroups does")
+    search = _Search(additive_scores(index, round, "the decomposition"), round, good, rel_gap, label_limit, stop)
+    best = solved_to_scale(search.scores, good, rel_gap, search.sizes, search.on_scale)
+    return found_by_sum(
+        best.arms,
+        best.upper,
+        search.scores,
+        round,
+        open_=best.open_,
+        valued=best.valued,
+        underfilled=best.sizes[0] < search.sizes[0],
+        limited=best.limited,
+    )
+
+
+class _Search:
+    """One round and the settings with which it is solved, on whatever scale and with whichever arms."""
+
+    def __init__(
+        self, scores: Array, round: Round, good: GoodSubgroups, rel_gap: float, label_limit: int, stop: float
+    ) -> None:
+        self.scores, self.round, self.good = scores, round, good
+        self.rel_gap, self.label_limit, self.stop = rel_gap, label_limit, stop
+        arms = len(scores)
+        least, most = round.feasible.totals(arms)
+        self.sizes = min(least, arms + 1), min(most, arms + 1)
+        self.caps = np.minimum(round.caps, self.sizes[1])
+        self.lower = TIES / max(1, min(self.sizes[1], arms))
+        self.gains = gains_of(good)
+
+    def on_scale(self, open_: Mask, scale: float, sizes: tuple[int, int]) -> Solved:
+        """The best super arm of ``open_`` arms, (M,), whose scores are divided by ``scale``.
+
+        So bounds are compared on one scale, whatever the unit of the rewards.
+        """
+        first, extra = None, -self.gains.slack
+        while True:
+            model = build(self.scores / scale, self.lower, self.good, self.gains, open_, self.caps, extra)
+            profiles = Profiles(model, *sizes, self.rel_gap, self.label_limit, self.stop)
+            arms = np.sort(profiles.best())
+            # Gains were relaxed by what their sums may lose: the first bounds hold whatever the predicate says below.
+            bounds = first = first or profiles
+            valued = self.good.valued(arms)
+            broken = valued.groups[~self.good.kept(valued)]
+            if not len(broken):
+                break
+            extra[broken] = np.maximum(2.0 * extra[broken], self.gains.slack[broken])
+        return Solved(
+            arms=arms,
+            upper=scale * (bounds.upper + TIES),
+            open_=open_,
+            sizes=(profiles.least, profiles.most),
+            limited=profiles.limited,
+            matters=lambda value: bounds.can_matter(value / scale)[self.round.grouping.codes],
+            valued=valued,
+        )

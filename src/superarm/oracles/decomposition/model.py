@@ -10,10 +10,11 @@ from types import ModuleType
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask
-from superarm.oracles.good_subgroups import ENUMERATE_AT_MOST, GoodSubgroups
+from superarm.arguments import Array, IntArray, Mask, sums_by
+from superarm.compiled import loops
+from superarm.errors import UnsolvableRound
+from superarm.oracles.good_subgroups import ENUMERATE_AT_MOST, GoodSubgroups, PromisedGroups
 from superarm.rewards.normal_forms import Blocks, Filter, WeightedSum, Witness
-from superarm.round import Round
 
 SUBSETS_PER_COUNT = 256  # undominated subsets of one size that a block keeps
 
@@ -58,44 +59,91 @@ class Model:
     theta: Array  # (N,)
     cap: IntArray  # (N,)
     entry_start: IntArray  # (N + 1,) entry k of group i is entry_start[i] + k
-    closed: Mask  # per entry: counts that the promise rules out
+    ruled_out: Mask  # per entry: counts that the promise rules out
     listed: dict[int, dict[int, tuple[float, IntArray]]]  # groups with a listed profile: count to value and arms
 
 
-@dataclass(eq=False)
-class _Gains:
-    """Per arm of the round: what it adds to its group's promise, and how the arm enters the model."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Gains:
+    """The promises of a round, as the model takes them: what each arm adds, and what each group needs."""
 
-    gain: Array
-    usable: Mask
-    block: IntArray  # -1: the arm is a block of its own
-    theta: Array  # per group of the round
-    least: IntArray
-    most: IntArray
-    power: Array  # per group: of its root, 0 where the promise is not in block form
+    gain: Array  # (M,)
+    usable: Mask  # (M,)
+    block: IntArray  # (M,) of promises in block form
+    theta: Array  # (G,) least sum of gains
+    slack: Array  # (G,) more than a sum of gains can lose when it is summed in any order
+    least: IntArray  # (G,)
+    most: IntArray  # (G,)
+    power: Array  # (G,) of the root, 0 where the promise is not in block form
+    listed: IntArray  # groups without a form, whose subgroups are listed
 
 
-def decomposes(round: Round, good: GoodSubgroups) -> bool:
+def compiled() -> ModuleType:
+    """The compiled loops of the decomposition."""
+    return loops("superarm.oracles.decomposition.compiled", "compiling the exact oracle; some 20 seconds, once")
+
+
+def decomposes(good: GoodSubgroups) -> bool:
     """Whether every group has a normal form that this model takes, or is small enough to be listed."""
-    if round.feasible.whole:
-        return False
-    sizes = round.grouping.sizes if good.closed is None else np.where(good.closed, 0, round.grouping.sizes)
-    return all(
-        isinstance(promised.form, (Filter, Witness, WeightedSum, Blocks))
-        or int(sizes[promised.promise.groups].max(initial=0)) <= ENUMERATE_AT_MOST
-        for promised in good.promised
-    )
+    return not good.round.feasible.whole and all(_is_taken(promised, good) for promised in good.promised)
+
+
+def _is_taken(promised: PromisedGroups, good: GoodSubgroups) -> bool:
+    if isinstance(promised.form, (Filter, Witness, WeightedSum, Blocks)):
+        return True
+    sizes = good.round.grouping.sizes[promised.promise.groups]
+    open_ = True if good.closed is None else ~good.closed[promised.promise.groups]
+    return not ((sizes > ENUMERATE_AT_MOST) & open_).any()
+
+
+def gains_of(good: GoodSubgroups) -> Gains:
+    """What the promises ask of sums of gains, counts and single arms; refuses those that :func:`decomposes` does."""
+    grouping = good.round.grouping
+    arms, groups = len(grouping.codes), len(grouping.labels)
+    gain, usable = np.zeros(arms), np.ones(arms, dtype=np.bool_)
+    block = np.zeros(arms, dtype=np.intp)
+    theta, slack, power = np.zeros(groups), np.full(groups, 1e-15), np.zeros(groups)
+    least, most = np.ones(groups, dtype=np.intp), grouping.sizes.copy()
+    listed = [np.empty(0, dtype=np.intp)]
+    for promised in good.promised:
+        mine, its = promised.promise.groups, promised.arms
+        match promised.form:
+            case Filter() as form:
+                usable[its] = form.allowed
+                least[mine] = form.least
+                most[mine] = np.minimum(most[mine], form.most)
+            case Witness() as form:
+                gain[its] = form.witness
+                theta[mine] = 0.5
+            case WeightedSum() as form:
+                gain[its] = form.weights
+                theta[mine] = form.least
+                slack[mine] += _lost(form.weights, form.least, promised)
+            case Blocks() as form:
+                gain[its] = form.sign * form.terms
+                block[its] = form.blocks
+                theta[mine] = form.least
+                slack[mine] += _lost(form.root(form.terms), form.least, promised)
+                power[mine] = form.power
+            case _ if _is_taken(promised, good):
+                listed.append(mine)
+            case _:
+                raise UnsolvableRound(
+                    "this round does not decompose: a group of more than 14 arms has a reward without a normal form "
+                    "for this purpose; Automatic finds the oracle that takes it"
+                )
+    return Gains(
+        gain=gain, usable=usable, block=block, theta=theta, slack=slack, least=least, most=most, power=power,
+        listed=np.concatenate(listed),
+    )  # fmt: skip
+
+
+def _lost(gains: Array, least: Array, promised: PromisedGroups) -> Array:
+    return 1e-15 * (sums_by(promised.groups, np.abs(gains), len(least)) + np.abs(least))
 
 
 def build(
-    scores: Array,
-    lower: float,
-    round: Round,
-    good: GoodSubgroups,
-    open_: Mask,
-    caps: IntArray,
-    extra: Array,
-    compiled: ModuleType,
+    scores: Array, lower: float, good: GoodSubgroups, gains: Gains, open_: Mask, caps: IntArray, extra: Array
 ) -> Model:
     """State the round as groups of options.
 
@@ -104,28 +152,24 @@ def build(
     (M,), are the arms that may be picked; ``caps`` is (G,), the most of them that a group may give; ``extra``, (G,), is
     added to the least gain of each group.
     """
-    codes = round.grouping.codes
-    gains, listed_groups = _gains(round, good)
-    gains.usable &= open_
+    codes = good.round.grouping.codes
     caps = np.where(good.attainable, np.minimum(caps, gains.most), 0)
     for_arms = caps.copy()
-    for_arms[listed_groups] = 0
-    scores, rank, arms, starts = compiled.lay_out(
-        good.order, codes[good.order], gains.usable, scores, lower, gains.gain, for_arms, gains.power > 0.0
+    for_arms[gains.listed] = 0
+    scores, rank, arms, starts = compiled().lay_out(
+        good.order, codes[good.order], gains.usable & open_, scores, lower, gains.gain, for_arms, gains.power > 0.0
     )
     groups = np.empty(len(rank), dtype=np.intp)
     groups[rank] = np.arange(len(rank))
     available = np.diff(starts)[rank]
-    listed = {
-        int(rank[group]): _listed_profile(scores, round, good, open_, int(group), int(caps[group]))
-        for group in listed_groups
-        if caps[group] > 0
-    }
-    for group in listed_groups:
-        available[group] = max(listed.get(int(rank[group]), {0: None}), default=0)
+    listed = {}
+    for group in gains.listed.tolist():
+        if caps[group] > 0:
+            listed[int(rank[group])] = profile = _listed_profile(scores, good, open_, group, int(caps[group]))
+            available[group] = max(profile, default=0)
     caps = np.minimum(caps, available)
 
-    options, shadow = _options(arms, starts, groups, scores, gains, codes, rank, caps, compiled)
+    options, shadow = _options(arms, starts, groups, scores, gains, codes, rank, caps)
     group_of = np.concatenate([groups, groups[list(shadow)]]) if shadow else groups
     cap = caps[group_of]
     entry_start = np.concatenate([[0], np.cumsum(cap + 1)])
@@ -138,7 +182,7 @@ def build(
         theta=(gains.theta + extra)[group_of],
         cap=cap,
         entry_start=entry_start,
-        closed=(size > 0) & (size < np.repeat(gains.least[group_of], cap + 1)),
+        ruled_out=(size > 0) & (size < np.repeat(gains.least[group_of], cap + 1)),
         listed=listed,
     )
 
@@ -148,11 +192,10 @@ def _options(
     starts: IntArray,
     groups: IntArray,
     scores: Array,
-    gains: _Gains,
+    gains: Gains,
     codes: IntArray,
     rank: IntArray,
     caps: IntArray,
-    compiled: ModuleType,
 ) -> tuple[Options, dict[int, int]]:
     """Options of all groups, and which groups have an optimistic shadow at which number."""
     if not gains.power.any():
@@ -164,59 +207,26 @@ def _options(
     order = np.lexsort((block, number))
     arms, number, block = arms[order], number[order], block[order]
     power = np.where(gains.power == 0.0, 1.0, gains.power)[groups]
-    rest = (scores, gains.gain, power, caps[groups], compiled)
-    options, limited = blocks_of_arms(arms, number, block, len(groups), *rest)
+    options, limited = blocks_of_arms(
+        arms, number, block, len(groups), scores, gains.gain, power, caps[groups], relaxed=False
+    )
     if not len(limited):
         return options, {}
     shadow = {int(group): len(groups) + i for i, group in enumerate(limited)}
     mine = np.isin(number, limited)
-    place = np.searchsorted(limited, number[mine])
-    rest = (scores, gains.gain, power[limited], caps[groups[limited]], compiled)
-    optimistic, _ = blocks_of_arms(arms[mine], place, block[mine], len(limited), *rest, relaxed=True)
+    place, caps = np.searchsorted(limited, number[mine]), caps[groups[limited]]
+    optimistic, _ = blocks_of_arms(
+        arms[mine], place, block[mine], len(limited), scores, gains.gain, power[limited], caps, relaxed=True
+    )
     return options.with_groups(optimistic), shadow
 
 
-def _gains(round: Round, good: GoodSubgroups) -> tuple[_Gains, IntArray]:
-    arms, groups = len(round), len(round.labels)
-    gains = _Gains(
-        gain=np.zeros(arms),
-        usable=np.ones(arms, dtype=np.bool_),
-        block=np.full(arms, -1, dtype=np.intp),
-        theta=np.zeros(groups),
-        least=np.ones(groups, dtype=np.intp),
-        most=round.grouping.sizes.copy(),
-        power=np.zeros(groups),
-    )
-    listed: list[IntArray] = []
-    for promised in good.promised:
-        mine = promised.promise.groups
-        match promised.form:
-            case Filter(allowed=allowed, least=least, most=most):
-                gains.usable[promised.arms] = allowed
-                gains.least[mine] = least
-                gains.most[mine] = np.minimum(gains.most[mine], most)
-            case Witness(witness=witness):
-                gains.gain[promised.arms] = witness
-                gains.theta[mine] = 0.5
-            case WeightedSum(weights=weights, least=least):
-                gains.gain[promised.arms] = weights
-                gains.theta[mine] = least
-            case Blocks() as form:
-                gains.gain[promised.arms] = form.sign * form.terms
-                gains.block[promised.arms] = form.blocks
-                gains.theta[mine] = form.least
-                gains.power[mine] = form.power
-            case _:
-                listed.append(mine)
-    return gains, np.concatenate(listed) if listed else np.empty(0, dtype=np.intp)
-
-
 def _listed_profile(
-    scores: Array, round: Round, good: GoodSubgroups, open_: Mask, group: int, cap: int
+    scores: Array, good: GoodSubgroups, open_: Mask, group: int, cap: int
 ) -> dict[int, tuple[float, IntArray]]:
     """Best good subgroup of every size, from the list of all of them."""
     profile: dict[int, tuple[float, IntArray]] = {}
-    members = good.order[(round.grouping.codes == group)[good.order] & open_[good.order]]
+    members = good.order[(good.round.grouping.codes == group)[good.order] & open_[good.order]]
     n = len(members)
     bits = (np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1
     sizes = bits.sum(axis=1)
@@ -257,9 +267,8 @@ def blocks_of_arms(
     terms: Array,
     power: Array,
     cap: IntArray,
-    compiled: ModuleType,
     *,
-    relaxed: bool = False,
+    relaxed: bool,
 ) -> tuple[Options, IntArray]:
     """Blocks of arms with equal ``group`` and ``block``, whose options are their undominated subsets.
 
@@ -271,7 +280,7 @@ def blocks_of_arms(
     edge[1:-1] = (group[1:] != group[:-1]) | (block[1:] != block[:-1])
     edges = edge.nonzero()[0]
     owner = group[edges[:-1]]
-    start, count, reward, total, arm_start, members, limited = compiled.subsets_of_blocks(
+    start, count, reward, total, arm_start, members, limited = compiled().subsets_of_blocks(
         edges, terms[arms], scores[arms], cap[owner], SUBSETS_PER_COUNT, relaxed
     )
     exponent = np.repeat(1.0 / power[owner], start[1:] - start[:-1])

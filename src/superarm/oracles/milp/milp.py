@@ -121,7 +121,7 @@ class _Search:
         self.scores = np.where(open_, scores, 0.0)
         self.rel_gap, self.stop = rel_gap, stop
         self.without_promises = round.feasible.largest_sum(self.scores, round.grouping)  # no good one has a larger sum
-        self.caps = np.where(good.attainable, round.feasible.caps(round.grouping), 0)
+        self.caps = np.where(good.attainable, round.caps, 0)
         self.lazy: dict[int, Relaxation] = {}
         self.program = Program(((self.caps[round.grouping.codes] > 0) & open_).astype(np.float64))
         for promised in good.promised:

@@ -79,4 +79,4 @@ def _fitting(round: Round, order: IntArray) -> IntArray:
     place = np.empty(len(order), dtype=np.intp)  # how many of its group come before each arm
     place[by_group] = np.arange(len(order)) - round.grouping.starts[codes[by_group]]
     _, most = round.feasible.totals(len(round))
-    return order[place < round.feasible.caps(round.grouping)[codes]][:most]
+    return order[place < round.caps[codes]][:most]

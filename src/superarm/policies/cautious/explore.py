@@ -118,7 +118,7 @@ class Exposure:
 
 def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful: Mask) -> IntArray:
     round = judge.round
-    codes, caps = round.grouping.codes, round.feasible.caps(round.grouping)
+    codes, caps = round.grouping.codes, round.caps
     least, most = round.feasible.totals(len(round))
     must_fill = least > 0
     most = min(most, len(start.arms) + (len(round) if must_fill else MOST_ARMS))

@@ -122,7 +122,7 @@ class SubsetSearch(Search):
         least, most = self.round.feasible.totals(len(self.round))
         if least > 0:  # it has its size already
             return best
-        caps = self.round.feasible.caps(self.round.grouping)
+        caps = self.round.caps
         counts = np.bincount(self._codes[best.arms], minlength=len(caps))
         free = (counts < caps)[self._codes]
         free[best.arms] = False

@@ -1,120 +1,31 @@
-"""Lazy refinement: bound every profile, combine over counts, make exact only what the combination uses."""
+"""Profiles: the best value of every (group, count), bounded first, and made exact only where a combination uses it."""
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask, sums_by
-from superarm.compiled import loops
-from superarm.oracles.decomposition.model import Model, build
-from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Found, additive_scores, found_by_sum
-from superarm.oracles.scale import Solved, solved_to_scale
-from superarm.rewards.normal_forms import Blocks, WeightedSum
-from superarm.round import Round
+from superarm.arguments import Array, IntArray, Mask
+from superarm.oracles.decomposition.model import Model, compiled
 
 AT_ONCE = 32  # entries refined before Ctrl-C is heard; with a deadline the clock is looked at after each
 TIES = 1e-10  # what tells equal scores apart, for a whole super arm: above rounding, below the gap that is optimal
 
 
-def compiled() -> ModuleType:
-    """The compiled loops of the decomposition."""
-    return loops("superarm.oracles.decomposition.compiled", "compiling the exact oracle; some 20 seconds, once")
-
-
-def solve(
-    index: Array,
-    round: Round,
-    good: GoodSubgroups,
-    *,
-    rel_gap: float,
-    label_limit: int,
-    deadline: float | None,
-) -> Found:
-    """The best super arm at the reward index, with an upper bound; ``deadline`` is in seconds from now."""
-    stop = math.inf if deadline is None else time.perf_counter() + deadline
-    scores = additive_scores(index, round, "the decomposition")
-    least, most = (min(total, len(round) + 1) for total in round.feasible.totals(len(round)))
-    caps = np.minimum(round.feasible.caps(round.grouping), most)
-    lower = TIES / max(1, min(most, len(round)))
-    slack = _rounding(good)
-
-    # Bounds are compared on one scale, whatever the unit of the rewards.
-    def on_scale(open_: Mask, scale: float, sizes: tuple[int, int]) -> _Solved:
-        bounds, extra = None, -slack
-        while True:
-            model = build(scores / scale, lower, round, good, open_, caps, extra, compiled())
-            search = Search(model, *sizes, rel_gap, label_limit, stop)
-            arms = np.sort(search.run())
-            # Gains were relaxed by what their sums may lose: the first bounds hold whatever the predicate says below.
-            bounds = bounds or search
-            valued = good.valued(arms)
-            groups, values, _ = valued
-            broken = groups[~good.kept(groups, values)]
-            if not len(broken):
-                break
-            extra[broken] = np.maximum(2.0 * extra[broken], slack[broken])
-        return _Solved(
-            arms=arms,
-            upper=scale * (bounds.upper + TIES),
-            open_=open_,
-            sizes=(search.least, search.most),
-            limited=search.limited,
-            matters=lambda value: bounds.can_matter(value / scale)[round.grouping.codes],
-            valued=valued,
-        )
-
-    best = solved_to_scale(scores, good, rel_gap, (least, most), on_scale)
-    return found_by_sum(
-        best.arms,
-        best.upper,
-        scores,
-        round,
-        open_=best.open_,
-        groups=good.described(*best.valued),
-        underfilled=best.sizes[0] < least,
-        limited=best.limited,
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Solved(Solved):
-    valued: tuple[IntArray, Array, tuple[IntArray, ...]]  # as GoodSubgroups.valued says
-
-
-def _rounding(good: GoodSubgroups) -> Array:
-    """(G,) more than the gains of a group can lose when they are summed in any order."""
-    slack = np.full(len(good.round.labels), 1e-15)
-    for promised in good.promised:
-        match promised.form:
-            case WeightedSum(weights=gains, least=least):
-                pass
-            case Blocks(terms=terms, least=least) as form:
-                gains = form.root(terms)
-            case _:
-                continue
-        size = sums_by(promised.groups, np.abs(gains), len(least))
-        slack[promised.promise.groups] += 1e-15 * (size + np.abs(least))
-    return slack
-
-
-class Search:
+class Profiles:
     """Bounds L <= P <= U on the profile P of every group, refined until the best combination is known."""
 
     def __init__(self, model: Model, least: int, most: int, rel_gap: float, label_limit: int, stop: float) -> None:
-        self.model = model
+        self.model, self.loops = model, compiled()
         self.rel_gap = rel_gap
         self.label_limit = label_limit
         self.stop = stop
         self.limited = False
         self.upper = math.inf
         entries = int(model.entry_start[-1])
-        self.U = np.where(model.closed, -np.inf, np.inf)
+        self.U = np.where(model.ruled_out, -np.inf, np.inf)
         self.L = np.full(entries, -np.inf)
         self.U[model.entry_start[:-1]] = self.L[model.entry_start[:-1]] = 0.0
         self.P, self.Q, self.lam = np.ones(entries), np.zeros(entries), np.full(entries, np.nan)
@@ -129,22 +40,22 @@ class Search:
             self.U[first + 1 : last] = -np.inf
             for size, (value, _) in profile.items():
                 self.U[first + size] = self.L[first + size] = value
-        compiled().first_bounds(*self._options(), *self._entries(), active)
+        self.loops.first_bounds(*self._options(), *self._entries(), active)
         self._take_over_shadows()
         largest = least if least == 0 else self._largest_total(most)
         self.underfilled = largest < least
         self.least, self.most = (largest, largest) if self.underfilled else (least, most)
 
-    def run(self) -> IntArray:
-        """Refine until done; the arms."""
+    def best(self) -> IntArray:
+        """The arms of the best combination of counts; entries that it uses are refined until they are close enough."""
         model = self.model
         heads = model.entry_start[: model.real + 1]
         counts = np.zeros(model.real, dtype=np.intp)
         while True:
-            self.upper = min(self.upper, compiled().combine(heads, self.U, self.least, self.most, counts))
+            self.upper = min(self.upper, self.loops.combine(heads, self.U, self.least, self.most, counts))
             used = heads[:-1] + counts
             loose = np.flatnonzero(
-                self.U[used] - self.L[used] > compiled().CLOSE * np.maximum(1.0, np.abs(self.U[used]))
+                self.U[used] - self.L[used] > self.loops.CLOSE * np.maximum(1.0, np.abs(self.U[used]))
             )
             if not len(loose):
                 return self._arms(counts)
@@ -154,7 +65,7 @@ class Search:
             pending = loose[~self.tried[used[loose]]]
             if not len(pending) or not self._refine(pending, counts[pending]):
                 self.limited = True
-                compiled().combine(heads, self.L, self.least, self.most, counts)
+                self.loops.combine(heads, self.L, self.least, self.most, counts)
                 return self._arms(counts)
 
     def can_matter(self, value: float) -> Mask:
@@ -197,7 +108,7 @@ class Search:
                 return False
             part = slice(start, start + at_once)
             number = np.empty(len(groups[part]), dtype=np.intp)
-            compiled().refine(
+            self.loops.refine(
                 groups[part], ks[part], *self._options(), *self._entries(),
                 self.label_limit, self.taken, self.place[entries[part]], number,
             )  # fmt: skip
@@ -208,7 +119,7 @@ class Search:
     def _arms(self, counts: IntArray) -> IntArray:
         model, o = self.model, self.model.options
         chosen = np.empty(int(counts.sum()), dtype=np.intp)
-        number = compiled().arms_of(
+        number = self.loops.arms_of(
             counts, o.group_start, o.block_start, o.count, o.a, o.g, model.entry_start, self.P, self.Q,
             o.arm_start, o.arms, self.place, self.used, self.taken, chosen,
         )  # fmt: skip
@@ -223,7 +134,7 @@ class Search:
 
     def _largest_total(self, most: int) -> int:
         model = self.model
-        return int(compiled().largest_total(model.entry_start[: model.real + 1], self.L, most))
+        return int(self.loops.largest_total(model.entry_start[: model.real + 1], self.L, most))
 
     def _options(self) -> tuple[IntArray, IntArray, IntArray, Array, Array, Array, IntArray, IntArray]:
         m, o = self.model, self.model.options
