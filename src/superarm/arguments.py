@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence, Set
 from datetime import date, timedelta
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from superarm.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -106,10 +109,20 @@ def listed(argument: str, value: Any, expected: str) -> list[Any]:
 
 def instance(argument: str, value: Any, kind: Any, expected: str) -> Any:
     """``value`` itself if it is of a class or keeps a protocol; a class keeps none, only its objects do."""
-    if isinstance(value, type) or not isinstance(value, kind):
+    if not keeps(value, kind):
         what = f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
         raise InvalidArgument(argument, expected, what)
     return value
+
+
+def keeps(value: Any, kind: Any) -> bool:
+    """Whether an object is of a class, or has all members of a protocol; methods must be callable."""
+    methods = [name for name, member in vars(kind).items() if name[0] != "_" and callable(member)]
+    return (
+        not isinstance(value, type)
+        and isinstance(value, kind)
+        and all(callable(getattr(value, name)) for name in methods)
+    )
 
 
 def generator(argument: str, value: Any) -> np.random.Generator:
@@ -127,6 +140,22 @@ def checked_path(argument: str, value: Any) -> Path:
         return Path(path)
     except (TypeError, ValueError):
         raise InvalidArgument(argument, "a path: text, or an object such as pathlib.Path", repr(value)) from None
+
+
+def typed_frame(argument: str, frame: Any, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """The columns of ``schema`` of a polars frame, cast to its types, without nulls."""
+    import polars as pl
+
+    if not isinstance(frame, pl.DataFrame) or not set(schema) <= set(frame.columns):
+        present = f"columns {frame.columns}" if isinstance(frame, pl.DataFrame) else f"a {type(frame).__name__}"
+        raise InvalidArgument(argument, f"a polars frame with the columns {', '.join(schema)}", present)
+    try:
+        typed = frame.select(pl.col(name).cast(kind) for name, kind in schema.items())
+    except pl.exceptions.PolarsError as error:
+        raise InvalidArgument(argument, f"columns of types {schema}", str(error).partition("\n")[0]) from None
+    if typed.null_count().sum_horizontal().item():
+        raise InvalidArgument(argument, "a value in every row", "null")
+    return typed
 
 
 def checked_seed(seed: Any) -> Seed:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Array
-from superarm.calibration.verdict import FALSE_ALARM, Finding, Verdict, capital, counted
+from superarm.arguments import Array, flag, instance, listed
+from superarm.calibration.verdict import FALSE_ALARM, Finding, Verdict, capital, counted, counted_frame
 from superarm.errors import InvalidArgument
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.round import Outcomes, Round
@@ -20,7 +20,7 @@ from superarm.selection import Selection
 if TYPE_CHECKING:
     import polars as pl
 
-TOLERATED = 1.2  # times as many broken promises as predicted are let pass
+TOLERATED_BREAKS = 1.2  # times as many broken promises as predicted are let pass
 LEAST_SCALE = 0.25  # so that one promise that breaks against all odds is not yet a proof
 # With fewer of either, three times as many broken promises as predicted could go unseen.
 FEWEST_UNITS = 6
@@ -69,21 +69,25 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
     """
     import polars as pl
 
+    selections = listed("selections", selections, "a list of selections")
+    kept = listed("kept", kept, "a list of mappings from labels to True or False")
     if len(selections) != len(kept):
         raise InvalidArgument("kept", f"one mapping for each of the {len(selections)} selections", len(kept))
     rows = []
     for number, (selection, known) in enumerate(zip(selections, kept, strict=True), start=1):
+        instance("selections", selection, Selection, "a list of selections")
+        instance("kept", known, Mapping, "a list of mappings from labels to True or False")
         touched = {group.label: group.probability for group in selection.groups}
         strangers = [label for label in known if label not in touched]
         if strangers:
             raise InvalidArgument("kept", f"labels of touched groups in round {number}", repr(strangers[0]))
-        stated = {label: touched[label] for label in known if touched[label] is not None}
+        probabilities = {label: p for label, p in touched.items() if label in known and p is not None}
         rows.append(
             {
                 "round": number,
-                "promised": len(stated),
-                "predicted": math.fsum(1.0 - probability for probability in stated.values()),  # type: ignore[operator]  # stated
-                "broken": sum(not known[label] for label in stated),
+                "promised": len(probabilities),
+                "predicted": math.fsum(1.0 - p for p in probabilities.values()),
+                "broken": sum(not flag("kept", known[label]) for label in probabilities),
             }
         )
     schema = {"round": pl.Int64, "promised": pl.Int64, "predicted": pl.Float64, "broken": pl.Int64}
@@ -100,19 +104,20 @@ def promises_verdict(frame: pl.DataFrame) -> Verdict:
     of a round then. Probabilities are of expected outcomes, so where more broke than are let pass the verdict also
     says that noise in the outcomes can be the reason.
     """
+    frame = counted_frame(frame, {"promised": "Int64", "predicted": "Float64", "broken": "Int64"})
     rows = frame.filter(frame["promised"] > 0)
     found = judge_promises("promises", rows["predicted"].to_numpy(), rows["broken"].to_numpy())
-    return replace(found, said=f"{found.said} {NOISE}") if found.observed > TOLERATED * found.expected else found
+    return replace(found, said=f"{found.said} {NOISE}") if found.observed > TOLERATED_BREAKS * found.expected else found
 
 
 def judge_promises(about: str, predicted: Array, broken: npt.NDArray[Any], unit: str = "round") -> Verdict:
     """The verdict on promises: predicted and broken ones, (n,) each, of the units that count once."""
-    fair = TOLERATED * predicted
+    fair = TOLERATED_BREAKS * predicted
     evidence = capital(broken, fair, np.maximum(fair, LEAST_SCALE))
     expected, came = math.fsum(predicted), int(broken.sum())
     if evidence >= 1.0 / FALSE_ALARM:
         finding = Finding.OVERCONFIDENT
-    elif len(predicted) < FEWEST_UNITS or expected < FEWEST_PREDICTED or came > TOLERATED * expected:
+    elif len(predicted) < FEWEST_UNITS or expected < FEWEST_PREDICTED or came > TOLERATED_BREAKS * expected:
         finding = Finding.TOO_FEW_TO_TELL
     else:
         finding = Finding.HONEST

@@ -9,8 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from superarm.arguments import Array, IntArray, as_floats
-from superarm.calibration.verdict import FALSE_ALARM, Finding, Verdict, counted, enough, too_narrow, too_wide
+from superarm.arguments import Array, IntArray, as_floats, fraction, instance, listed
+from superarm.calibration.verdict import (
+    FALSE_ALARM,
+    Finding,
+    Verdict,
+    counted,
+    counted_frame,
+    enough,
+    too_narrow,
+    too_wide,
+)
 from superarm.errors import InvalidArgument
 from superarm.posteriors.posterior import Belief, Posterior, checked_outcomes
 from superarm.selection import Selection
@@ -19,12 +28,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 LEVEL = 0.95  # of the intervals that simulations look at
+PAIRS = "a list of pairs: contexts (k, D) and outcomes (k, 2)"
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
 def covered(belief: Belief, expected: Array, level: float = LEVEL) -> IntArray:
     """(2,) how many of the expected outcomes, (k, 2), lie in the central interval of probability ``level``."""
-    inside: IntArray = np.count_nonzero(_inside(belief.mean, belief.std, expected, level), axis=0)
+    belief = _belief(belief, "belief")
+    truth = checked_outcomes(expected, len(belief.mean), "expected")
+    inside: IntArray = np.count_nonzero(_inside(belief.mean, belief.std, truth, fraction("level", level)), axis=0)
     return inside
 
 
@@ -65,6 +77,8 @@ def coverage(
     """
     levels = _levels(levels)
     noise = _noise(noise_std)
+    beliefs = listed("beliefs", beliefs, "a list of selections or Belief objects")
+    outcomes = listed("outcomes", outcomes, "a list of arrays (k, 2)")
     if len(beliefs) != len(outcomes):
         raise InvalidArgument("outcomes", f"one array for each of the {len(beliefs)} beliefs", len(outcomes))
     pairs = enumerate(zip(beliefs, outcomes, strict=True), start=1)
@@ -91,16 +105,17 @@ def replay(
     levels
         probabilities of the central intervals
     """
-    if isinstance(prior, type) or not isinstance(prior, Posterior):
-        raise InvalidArgument("prior", "an object with predict and condition", repr(prior))
+    instance("prior", prior, Posterior, "an object with predict and condition")
     if noise_std is None and not hasattr(prior, "noise_std"):
         raise InvalidArgument("noise_std", "a number: this posterior states no noise_std", "None")
     levels = _levels(levels)
     posterior = prior
     rows = []
-    for number, (contexts, outcomes) in enumerate(rounds, start=1):
-        stated: Any = posterior
-        noise = _noise(stated.noise_std if noise_std is None else noise_std)
+    for number, one in enumerate(listed("rounds", rounds, PAIRS), start=1):
+        if not isinstance(one, (tuple, list)) or len(one) != 2:
+            raise InvalidArgument("rounds", PAIRS, f"a {type(one).__name__} for round {number}")
+        contexts, outcomes = one
+        noise = _noise(getattr(posterior, "noise_std", None) if noise_std is None else noise_std)
         rows.append(_count(number, posterior.predict(contexts), outcomes, noise, levels))
         posterior = posterior.condition(contexts, outcomes)
     return _frame(rows)
@@ -113,6 +128,10 @@ def verdicts(frame: pl.DataFrame) -> tuple[Verdict, ...]:
     honest posterior is called dishonest about an output with a probability of at most 2 %: 1 % for each direction. A
     posterior whose std is off by no more than a tenth counts as honest.
     """
+    schema = {"output": "Int64", "level": "Float64", "seen": "Int64", "covered": "Int64"}
+    frame = counted_frame(frame, schema)
+    if not frame["level"].is_between(0.0, 1.0, closed="none").all() or (frame["covered"] > frame["seen"]).any():
+        raise InvalidArgument("frame", "levels between 0 and 1, and no more outcomes covered than seen", "others")
     found = []
     for output in sorted(frame["output"].unique()):
         mine = frame.filter(frame["output"] == output)
@@ -173,7 +192,8 @@ def _count(
     number: int, belief: Belief, came: npt.ArrayLike, noise: Array, levels: tuple[float, ...]
 ) -> list[tuple[Any, ...]]:
     outcomes = checked_outcomes(came, len(belief.mean))
-    std = np.sqrt(np.square(belief.std) + np.square(noise))
+    with np.errstate(over="ignore"):  # an interval may be the whole line
+        std = np.sqrt(np.square(belief.std) + np.square(noise))
     seen = np.count_nonzero(~np.isnan(outcomes), axis=0)
     rows = []
     for level in levels:
@@ -189,11 +209,12 @@ def _inside(mean: Array, std: Array, outcomes: Array, level: float) -> npt.NDArr
     return inside
 
 
-def _belief(held: Selection | Belief) -> Belief:
+def _belief(held: Selection | Belief, argument: str = "beliefs") -> Belief:
     belief = held.belief if isinstance(held, Selection) else held
     if not isinstance(belief, Belief):
         expected = "Belief objects, or selections of a policy that has beliefs"
-        raise InvalidArgument("beliefs", expected, "a selection without one" if belief is None else repr(held))
+        found = "a selection without one" if isinstance(held, Selection) else f"a {type(held).__name__}"
+        raise InvalidArgument(argument, expected, found)
     return belief
 
 
@@ -204,7 +225,7 @@ def _levels(levels: Sequence[float]) -> tuple[float, ...]:
     return tuple(sorted(set(found.tolist())))
 
 
-def _noise(noise_std: float | Sequence[float]) -> Array:
+def _noise(noise_std: Any) -> Array:
     expected = "a number >= 0, or one for each output"
     found = as_floats("noise_std", noise_std, expected)
     if found.shape not in ((), (2,)) or not np.isfinite(found).all() or (found < 0.0).any():

@@ -12,15 +12,22 @@ from __future__ import annotations
 
 import enum
 import math
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from superarm.arguments import Array
+from superarm.arguments import Array, typed_frame
+from superarm.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FALSE_ALARM = 0.01  # how often an honest posterior is called dishonest, at most
-TOLERATED = 1.1  # a std that is off by this factor is let pass
+TOLERATED_STD = 1.1  # a std that is off by this factor is let pass
 VISIBLE = 2.0  # a std that is off by this factor must be visible, or there is too little to tell
 _STAKES = np.array([1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 0.9])  # shares of what can be lost at most
 
@@ -72,6 +79,16 @@ class Verdict:
         return f"{self.about}: {self.finding.name.lower().replace('_', ' ')}. {self.said} {self.finding.value}"
 
 
+def counted_frame(frame: Any, types: Mapping[str, str]) -> pl.DataFrame:
+    """The counts of a log: finite numbers of at least 0 in columns of these types of polars."""
+    import polars as pl
+
+    counts = typed_frame("frame", frame, {name: getattr(pl, kind) for name, kind in types.items()})
+    if not counts.select(pl.all_horizontal(pl.all().is_between(0, sys.float_info.max)).all()).item():
+        raise InvalidArgument("frame", "finite numbers of at least 0", "others")
+    return counts
+
+
 def counted(number: int, unit: str) -> str:
     """The number with its word, in the singular or the plural."""
     return f"{number:,} {unit}{'' if number == 1 else 's'}"
@@ -107,13 +124,13 @@ def capital(came: Array, fair: Array | float, scale: Array | float) -> float:
 
 def too_narrow(shares: Array, level: float) -> float:
     """Evidence that intervals are too narrow by more than is tolerated; ``shares`` (n,) inside, of each unit."""
-    misses = 1.0 - scaled(level, TOLERATED)
+    misses = 1.0 - scaled(level, TOLERATED_STD)
     return capital(1.0 - shares, misses, misses)
 
 
 def too_wide(shares: Array, level: float) -> float:
     """Evidence that intervals are too wide by more than is tolerated."""
-    inside = scaled(level, 1.0 / TOLERATED)
+    inside = scaled(level, 1.0 / TOLERATED_STD)
     return capital(shares, inside, inside)
 
 
@@ -129,6 +146,6 @@ def enough(shares: Array, sizes: Array, level: float) -> bool:
         return False
     scatter = (float(np.square(shares - level).sum()) + single) / (units + 1)
     floor = single * float(np.mean(1.0 / sizes))
-    wrong, right = scaled(level, VISIBLE), scaled(level, TOLERATED)
+    wrong, right = scaled(level, VISIBLE), scaled(level, TOLERATED_STD)
     per_unit = wrong * math.log(wrong / right) + (1.0 - wrong) * math.log((1.0 - wrong) / (1.0 - right))
     return units * single / max(scatter, floor) * per_unit >= math.log(len(_STAKES) / FALSE_ALARM)

@@ -6,6 +6,9 @@ otherwise. superarm's own tests run them over every member of each family; run t
 
 from __future__ import annotations
 
+from typing import Any
+
+from superarm import arguments
 from superarm.errors import NonConforming
 
 CLOSE = 1e-8
@@ -15,3 +18,10 @@ def require(truth: bool, message: str) -> None:
     """Raise :class:`NonConforming` with the message unless ``truth``."""
     if not truth:
         raise NonConforming(message)
+
+
+def keeps(member: object, contract: Any, what: str) -> None:
+    """Raise :class:`NonConforming` unless an object has the members of a contract; a class is no such object."""
+    if isinstance(member, type):
+        raise NonConforming(f"the class {member.__name__} itself is no member; make an object of it")
+    require(arguments.keeps(member, contract), f"a {type(member).__name__} {what}")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array
-from superarm.checks import require
+from superarm.arguments import Array, whole_number
+from superarm.checks import keeps, require
 from superarm.environments.environment import Environment
 from superarm.round import Round
 
@@ -31,10 +31,9 @@ def check_environment(environment: Environment, *, rounds: int = 4, repetitions:
     seed
         of arrivals and noise
     """
-    require(
-        isinstance(environment, Environment),
-        f"a {type(environment).__name__} is no environment: it needs rounds, expected_outcomes and outcomes",
-    )
+    keeps(environment, Environment, "is no environment: it needs rounds, expected_outcomes and outcomes")
+    rounds, seed = whole_number("rounds", rounds, 1), whole_number("seed", seed)
+    repetitions = whole_number("repetitions", repetitions, 2)
     first = _rounds(environment, rounds, seed)
     _same_rounds(first, _rounds(environment, rounds, seed), "equal generators give different rounds")
     truths = [_expected(environment, round).copy() for round in first]

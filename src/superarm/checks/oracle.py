@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array
+from superarm.arguments import Array, checked_seed, whole_number
 from superarm.checks import CLOSE, require
 from superarm.errors import UnsolvableRound
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
@@ -37,6 +37,8 @@ def check_oracle(oracle: SuperArmOracle, *, rounds: int = 200, seed: int = 0) ->
     seed
         of the rounds
     """
+    require(callable(oracle) and not isinstance(oracle, type), f"{oracle!r} is no oracle: it must be callable")
+    rounds = whole_number("rounds", rounds, 1)
     taken = 0
     for index, round, good in _small_rounds(rounds, seed):
         try:
@@ -82,7 +84,7 @@ def _check_selection(selection: Selection, again: Selection, index: Array, round
 
 def _small_rounds(rounds: int, seed: int) -> Iterator[tuple[Array, Round, GoodSubgroups]]:
     """Small rounds with ties, negative indices, closed groups, and thresholds in and out of reach."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     for _ in range(rounds):
         arms = int(rng.integers(0, 9))
         groups = rng.integers(0, rng.integers(1, 4) + 1, arms)

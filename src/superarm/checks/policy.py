@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from superarm.checks import require
+from superarm.arguments import checked_seed, whole_number
+from superarm.checks import keeps, require
 from superarm.errors import NonConforming
 from superarm.feasible import AtMost
 from superarm.policies.policy import Policy, load
@@ -30,10 +31,8 @@ def check_policy(policy: Policy, *, dimension: int = 1, seed: int = 0) -> None:
     seed
         of the rounds and outcomes
     """
-    require(
-        isinstance(policy, Policy), f"a {type(policy).__name__} lacks select(round) or update(round, arms, outcomes)"
-    )
-    rng = np.random.default_rng(seed)
+    keeps(policy, Policy, "lacks select(round) or update(round, arms, outcomes)")
+    dimension, rng = whole_number("dimension", dimension, 1), np.random.default_rng(checked_seed(seed))
     for t in range(1, 5):
         round = _policy_round(t, dimension, rng)
         selection = policy.select(round)

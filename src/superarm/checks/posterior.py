@@ -7,8 +7,8 @@ import warnings
 
 import numpy as np
 
-from superarm.arguments import Array
-from superarm.checks import CLOSE, require
+from superarm.arguments import Array, checked_seed, whole_number
+from superarm.checks import CLOSE, keeps, require
 from superarm.errors import InvalidArgument, NonConforming
 from superarm.posteriors.learning import LEARNING, Learns
 from superarm.posteriors.outputs import settled_noise
@@ -27,7 +27,8 @@ def check_posterior(posterior: Posterior, *, dimension: int = 1, seed: int = 0) 
     seed
         of the contexts and outcomes tried
     """
-    rng = np.random.default_rng(seed)
+    keeps(posterior, Posterior, "lacks predict(contexts) or condition(contexts, outcomes)")
+    dimension, rng = whole_number("dimension", dimension, 1), np.random.default_rng(checked_seed(seed))
     contexts, seen = rng.uniform(size=(7, dimension)), rng.uniform(size=(5, dimension))
     outcomes = rng.normal(size=(5, 2))
     prior = _belief(posterior, contexts)

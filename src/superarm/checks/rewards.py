@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray
-from superarm.checks import CLOSE, require
+from superarm.arguments import Array, IntArray, checked_seed, whole_number
+from superarm.checks import CLOSE, keeps, require
 from superarm.feasible import AtMost
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
@@ -15,6 +15,8 @@ from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
 from superarm.rewards.reward import Additive, Reward
 from superarm.round import Round
+
+MOST_ARMS = 10  # all subsets of them are tried
 
 
 def check_reward(reward: Reward, *, arms: int = 6, seed: int = 0) -> None:
@@ -29,8 +31,8 @@ def check_reward(reward: Reward, *, arms: int = 6, seed: int = 0) -> None:
     seed
         of the outcomes tried
     """
-    require(isinstance(reward, Reward), f"a {type(reward).__name__} has no method value(outcomes, arms)")
-    rng = np.random.default_rng(seed)
+    keeps(reward, Reward, "has no method value(outcomes, arms)")
+    arms, rng = whole_number("arms", arms, 1, MOST_ARMS), np.random.default_rng(checked_seed(seed))
     for _ in range(30):
         outcomes = rng.uniform(0.05, 0.95, arms)
         _check_monotone(reward, outcomes, 1, rng)
@@ -57,12 +59,12 @@ def check_group_reward(reward: GroupReward, *, arms: int = 6, seed: int = 0) -> 
     seed
         of the outcomes and thresholds tried
     """
-    require(isinstance(reward, GroupReward), f"a {type(reward).__name__} lacks monotone, or value(outcomes, arms)")
+    keeps(reward, GroupReward, "lacks monotone, or value(outcomes, arms)")
     require(
         reward.monotone in ("increasing", "decreasing", "none"),
         f"monotone is {reward.monotone!r}; it must be 'increasing', 'decreasing' or 'none'",
     )
-    rng = np.random.default_rng(seed)
+    arms, rng = whole_number("arms", arms, 1, MOST_ARMS), np.random.default_rng(checked_seed(seed))
     for _ in range(20):
         outcomes = rng.uniform(0.05, 0.95, arms)
         sign = {"increasing": 1, "decreasing": -1, "none": 0}[reward.monotone]

@@ -16,7 +16,6 @@ import shutil
 import stat
 import sys
 import urllib.error
-import urllib.parse
 import urllib.request
 import zipfile
 import zlib
@@ -29,6 +28,7 @@ import polars as pl
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+from superarm.arguments import checked_path, instance, one_of
 from superarm.datasets import files
 from superarm.errors import DownloadFailed, InvalidArgument, UnexpectedData
 from superarm.storage import alone, replace_file
@@ -62,9 +62,9 @@ def fetch(
     progress
         where to draw a bar; None: nowhere
     """
-    if release not in RELEASES:
-        raise InvalidArgument("release", f"one of {', '.join(RELEASES)}", repr(release))
-    if urllib.parse.urlsplit(base_url).scheme not in ("http", "https"):
+    one_of("release", release, RELEASES)
+    checked_console(progress)
+    if not isinstance(base_url, str) or not base_url.startswith(("http://", "https://")):
         raise InvalidArgument("base_url", "an address that starts with https:// or http://", repr(base_url))
     home = cache_folder(cache) / "movielens"
     target = home / release
@@ -217,9 +217,10 @@ def _extract(content: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) ->
 
 def cache_folder(cache: PathLike | None = None) -> Path:
     """``cache`` if given, else the environment variable SUPERARM_CACHE, else the place that the platform has for it."""
-    chosen = cache or os.environ.get("SUPERARM_CACHE")
-    if chosen:
-        return Path(chosen).expanduser().absolute()
+    if cache is None or (isinstance(cache, str) and not cache):
+        cache = os.environ.get("SUPERARM_CACHE") or None
+    if cache is not None:
+        return checked_path("cache", cache).expanduser().absolute()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "superarm" / "cache"
     if sys.platform == "darwin":
@@ -255,6 +256,12 @@ def keep_frame(path: Path, key: dict[str, Any], frame: pl.DataFrame) -> None:
 
 def _key_file(path: Path) -> Path:
     return path.with_suffix(".json")
+
+
+def checked_console(progress: Any) -> None:
+    """Refuse what is neither None nor a console to draw a bar on."""
+    if progress is not None:
+        instance("progress", progress, Console, "a rich.console.Console, or None")
 
 
 @contextmanager

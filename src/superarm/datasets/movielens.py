@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
-from superarm.arguments import Array, whole_number
+from superarm.arguments import Array, checked_path, instance, typed_frame, whole_number
 from superarm.datasets import files
-from superarm.datasets.download import PathLike, byte_bar, cache_folder, fetch, keep_frame, load_frame
+from superarm.datasets.download import PathLike, byte_bar, cache_folder, checked_console, fetch, keep_frame, load_frame
 from superarm.datasets.files import GENRES, LEAST_STARS, MOST_STARS, Layout
 from superarm.errors import InvalidArgument, UnexpectedData
 
@@ -57,8 +57,9 @@ class MovieLens:
     movies: pl.DataFrame
 
     def __post_init__(self) -> None:
-        ratings = _in_order(_typed("ratings", self.ratings, _RATINGS))
-        movies = _typed("movies", self.movies, _MOVIES).sort("movie")
+        instance("name", self.name, str, "text")
+        ratings = _in_order(typed_frame("ratings", self.ratings, _RATINGS))
+        movies = typed_frame("movies", self.movies, _MOVIES).sort("movie")
         if movies["movie"].is_duplicated().any():
             raise InvalidArgument("movies", "every movie once", "one more than once")
         rated = ratings.select(pl.col("movie").unique()).sort("movie")
@@ -115,8 +116,10 @@ def read(
     progress
         where to draw a bar while a large file is read; None: nowhere
     """
-    folder = Path(folder).expanduser().absolute()
-    whole_number("least_ratings", least_ratings)
+    folder = checked_path("folder", folder).expanduser().absolute()
+    least_ratings = min(whole_number("least_ratings", least_ratings), 2**32)  # more than any release has
+    home = cache_folder(cache)
+    checked_console(progress)
     since = None
     if after is not None:
         if not isinstance(after, datetime) or after.tzinfo is None:
@@ -126,7 +129,7 @@ def read(
     key = _key(folder, layout, since, least_ratings)
     # One entry per folder and filter: a release that changed replaces its old one.
     who = hashlib.sha256(repr((key["folder"], since, least_ratings)).encode()).hexdigest()[:16]
-    path = cache_folder(cache) / "movielens" / "filtered" / f"{folder.name}-{who}.parquet"
+    path = home / "movielens" / "filtered" / f"{folder.name}-{who}.parquet"
     ratings = load_frame(path, key)
     fresh = ratings is None
     if ratings is None:
@@ -166,7 +169,7 @@ def _key(folder: Path, layout: Layout, since: float | None, least_ratings: int) 
         "folder": str(folder.resolve()),
         "file": [layout.ratings, stat.st_size, stat.st_mtime_ns],
         "after": since,
-        "least_ratings": int(least_ratings),
+        "least_ratings": least_ratings,
     }
 
 
@@ -191,19 +194,6 @@ def _filtered(
             f"{_counted(read, 'rating')} in all, {len(ratings)} of them{when}, at most {most} by one user",
         )
     return ratings.join(active, on="user", how="semi")
-
-
-def _typed(argument: str, frame: Any, schema: dict[str, Any]) -> pl.DataFrame:
-    if not isinstance(frame, pl.DataFrame) or not set(schema) <= set(frame.columns):
-        came = f"columns {frame.columns}" if isinstance(frame, pl.DataFrame) else type(frame).__name__
-        raise InvalidArgument(argument, f"a polars frame with the columns {', '.join(schema)}", came)
-    try:
-        typed = frame.select(pl.col(name).cast(kind) for name, kind in schema.items())
-    except pl.exceptions.PolarsError as error:
-        raise InvalidArgument(argument, f"columns of types {schema}", str(error).partition("\n")[0]) from None
-    if typed.null_count().sum_horizontal().item():
-        raise InvalidArgument(argument, "a value in every row", "null")
-    return typed
 
 
 def _in_order(ratings: pl.DataFrame) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from superarm.arguments import whole_number
+from superarm.arguments import between, checked_seed, whole_number
 from superarm.datasets.files import GENRES, LEAST_STARS, MOST_STARS, NO_GENRES
 from superarm.datasets.movielens import LEAST_RATINGS, MovieLens
 from superarm.errors import InvalidArgument
@@ -52,7 +52,8 @@ def synthetic(
         raise InvalidArgument(
             "users, movies, least_ratings", "users >= 1, movies >= least_ratings >= 1", (users, movies, least_ratings)
         )
-    rng = np.random.default_rng(seed)
+    popularity = between("popularity", popularity, 0.0, 100.0)
+    rng = np.random.default_rng(checked_seed(seed))
     genres = _genres(movies, rng)
     # Standardised, so that taste means the same for movies of one genre and of many.
     scaled = genres / np.sqrt(genres.sum(axis=1, keepdims=True))

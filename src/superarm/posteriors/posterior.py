@@ -90,12 +90,12 @@ def checked_contexts(contexts: npt.ArrayLike, dimension: int | None, argument: s
     return np.add(x, 0.0, order="C")
 
 
-def checked_outcomes(outcomes: npt.ArrayLike, rows: int) -> Array:
+def checked_outcomes(outcomes: npt.ArrayLike, rows: int, argument: str = "outcomes") -> Array:
     """Outcomes ``(N, 2)`` as an array; NaN marks an outcome that never came."""
     expected = f"an array of shape ({rows}, 2), finite or NaN, one row for each context"
-    y = as_floats("outcomes", outcomes, expected)
+    y = as_floats(argument, outcomes, expected)
     if y.shape != (rows, 2):
-        raise InvalidArgument("outcomes", expected, f"shape {y.shape}")
+        raise InvalidArgument(argument, expected, f"shape {y.shape}")
     if np.isinf(y).any():
-        raise InvalidArgument("outcomes", expected, "infinite values")
+        raise InvalidArgument(argument, expected, "infinite values")
     return y

@@ -172,7 +172,7 @@ def lipschitz_constant(
     >>> lipschitz_constant(ratings), lipschitz_constant(ratings, outcome_range=(0.0, 5.0))
     (None, 1.0)
     """
-    instance("reward", reward, Reward | GroupReward, "a super-arm reward or a group reward")
+    instance("reward", reward, Reward, "a super-arm reward or a group reward")
     low, high = interval("outcome_range", outcome_range)
     if isinstance(reward, Sum | Mean | Min | Max):
         return 1.0

@@ -235,12 +235,12 @@ class _Proof:
         first, second = (np.cumsum(np.sqrt(self.beta) * one.width) for one in gains)
         nothing = np.full(len(self.beta), np.inf)
         # The weights zeta and 1 - zeta cancel the denominators; at an end the regret of weight 0 does not count.
-        total = (zeta > 0.0) * (zeta + 1.0) * group * second + (zeta < 1.0) * (2.0 - zeta) * reward * first
-        return Bounds(
-            group=nothing if zeta == 0.0 else group_factor(zeta) * group * second,
-            super_arm=nothing if zeta == 1.0 else super_arm_factor(zeta) * reward * first,
-            total=total,
-        )
+        with np.errstate(over="ignore"):
+            return Bounds(
+                group=nothing if zeta == 0.0 else group_factor(zeta) * group * second,
+                super_arm=nothing if zeta == 1.0 else super_arm_factor(zeta) * reward * first,
+                total=(zeta > 0.0) * (zeta + 1.0) * group * second + (zeta < 1.0) * (2.0 - zeta) * reward * first,
+            )
 
 
 def _kernels(kernel: Kernel | tuple[Kernel, Kernel] | Outputs) -> tuple[Kernel, Kernel]:
@@ -256,7 +256,11 @@ def _arms(max_arms: int | npt.ArrayLike, gains: RoundGains) -> Array:
     arms = as_floats("max_arms", max_arms, expected)
     if arms.ndim == 0:
         arms = np.full(rounds, float(arms))
-    if arms.shape != (rounds,) or not ((arms >= 1) & (arms == np.floor(arms))).all() or (np.diff(arms) < 0).any():
+    if (
+        arms.shape != (rounds,)
+        or not (np.isfinite(arms) & (arms >= 1) & (arms == np.floor(arms))).all()
+        or (np.diff(arms) < 0).any()
+    ):
         raise InvalidArgument("max_arms", expected, repr(max_arms))
     if (gains.size > arms).any():
         raise InvalidArgument("max_arms", f"at least the picked arms ({gains.size.max()})", repr(max_arms))
