@@ -18,45 +18,50 @@ import enum
 import io
 import json
 import lzma
+import math
 import os
 import secrets
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
+from itertools import repeat
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 import numpy as np
 
-from superarm.errors import NotStorable, UnreadableFile
+from superarm.errors import InvalidArgument, NotStorable, UnreadableFile
 
 FORMAT = "superarm"
 VERSION = 1
+DOCUMENT = "document.json"
 TEMPORARY = ".superarm-"  # how files begin that are not yet in place
 
 Fields = dict[str, Any]
+Names = tuple[str, ...]
+Shapes = dict[str, str]
+Upgrade = Callable[[Fields], Fields]
 T = TypeVar("T", bound=type)
 
 _CLASSES: dict[str, type] = {}
 _FORMER: dict[str, type] = {}  # by a name that only files of earlier versions use
-_UPGRADES: dict[type, Callable[[Fields], Fields]] = {}
+_UPGRADES: dict[type, Upgrade] = {}
+_SHAPES: dict[type, Shapes] = {}
 
 
 @overload
 def storable(cls: T, /) -> T: ...
 @overload
 def storable(
-    *, upgrade: Callable[[Fields], Fields] | None = None, formerly: tuple[str, ...] = ()
+    *, upgrade: Upgrade | None = None, formerly: Names = (), shapes: Shapes | None = None
 ) -> Callable[[T], T]: ...
 def storable(
-    cls: T | None = None,
-    /,
-    *,
-    upgrade: Callable[[Fields], Fields] | None = None,
-    formerly: tuple[str, ...] = (),
+    cls: T | None = None, /, *, upgrade: Upgrade | None = None, formerly: Names = (), shapes: Shapes | None = None
 ) -> T | Callable[[T], T]:
     """Register a dataclass or enumeration so that its instances can be saved and loaded.
 
@@ -66,6 +71,9 @@ def storable(
         turns the fields that an earlier version of the class wrote into today's; called whenever their names differ
     formerly
         earlier names of the class
+    shapes
+        of fields that are arrays, or of fields of fields, to be checked when one is loaded: ``{"rows": "n 3", "nu":
+        "n"}``; a letter is the same size wherever it stands, a sum of two that of both, and an asterisk any
     """
 
     def register(cls: T) -> T:
@@ -78,6 +86,7 @@ def storable(
         _FORMER.update((f"{prefix}{former}", cls) for former in formerly)
         if upgrade is not None:
             _UPGRADES[cls] = upgrade
+        _SHAPES[cls] = dict(shapes or {})
         return cls
 
     return register if cls is None else register(cls)
@@ -91,19 +100,26 @@ def _name(cls: type) -> str:
 
 def write(value: object, path: str | os.PathLike[str]) -> None:
     """Save ``value`` at ``path``: the whole file appears at once, or nothing changes."""
-    path = Path(path)
+    path = _path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
     arrays: list[np.ndarray] = []
     document = {"format": FORMAT, "version": VERSION, "value": _encode(value, arrays, where="value")}
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
-        archive.writestr("document.json", json.dumps(document))
+        _add(archive, DOCUMENT, json.dumps(document).encode("ascii"))
         for number, array in enumerate(arrays):
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
-            archive.writestr(f"{number}.npy", buffer.getvalue())
+            _add(archive, f"{number}.npy", buffer.getvalue())
     replace_file(path, content.getvalue())
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    """Add a member of which neither the clock nor the system tells anything: equal values are equal bytes."""
+    member = zipfile.ZipInfo(name)
+    member.create_system = 3
+    archive.writestr(member, content)
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -140,11 +156,12 @@ def read(path: str | os.PathLike[str]) -> Any:
 
     What keeps the file itself from being read is the system's own :class:`OSError`.
     """
-    path = Path(path)
-    content = io.BytesIO(path.read_bytes())
+    path = _path(path)
+    content = path.read_bytes()
     try:
-        with zipfile.ZipFile(content) as archive:
-            document = json.loads(archive.read("document.json"))
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = _members(archive, len(content))
+            document = json.loads(members.pop(DOCUMENT))
             if document["format"] != FORMAT:
                 raise UnreadableFile(f"{path}: not a superarm file (format {document['format']!r})")
             if document["version"] != VERSION:
@@ -152,7 +169,10 @@ def read(path: str | os.PathLike[str]) -> Any:
                     f"{path}: written in version {document['version']} of the file format; "
                     f"this superarm reads version {VERSION}"
                 )
-            return _decode(document["value"], archive)
+            value = _decode(document["value"], members)
+            if members:
+                raise _Unfit(f"holds {min(members)}, which nothing in it mentions")
+            return value
     except _Unfit as error:
         raise UnreadableFile(f"{path}: {error}") from None
     except (
@@ -164,11 +184,42 @@ def read(path: str | os.PathLike[str]) -> Any:
         LookupError,
         MemoryError,
         OSError,
+        OverflowError,
         RuntimeError,
         TypeError,
         ValueError,
     ) as error:
         raise UnreadableFile(f"{path}: damaged, truncated, or not a superarm file ({error})") from error
+
+
+def _path(path: Any) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidArgument("path", "the path of a file", repr(path))
+    return Path(path)
+
+
+def _members(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
+    """The content of every member, by name; all are refused before one is read that would be larger than the file."""
+    found = archive.infolist()
+    if any(member.compress_type != zipfile.ZIP_STORED for member in found):
+        raise _Unfit("holds compressed members, which superarm never writes")
+    if len({member.filename for member in found}) < len(found) or sum(member.file_size for member in found) > size:
+        raise _Unfit("holds a member twice")
+    return {member.filename: archive.read(member) for member in found}
+
+
+def _array(content: bytes) -> np.ndarray:
+    """The array of a ``.npy`` file, whose header must agree with what follows it."""
+    buffer = io.BytesIO(content)
+    version = np.lib.format.read_magic(buffer)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, by_column, dtype = read_header(buffer)
+    if dtype.hasobject:
+        raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - buffer.tell():
+        raise ValueError(f"an array said to have shape {shape}, of another size")
+    order: Literal["F", "C"] = "F" if by_column else "C"
+    return np.frombuffer(content, dtype, offset=buffer.tell()).reshape(shape, order=order).copy(order=order)
 
 
 def to_data(value: object) -> Any:
@@ -236,21 +287,20 @@ def _encode(value: object, arrays: list[np.ndarray], where: str) -> Any:
     )
 
 
-def _decode(node: Any, archive: zipfile.ZipFile) -> Any:
+def _decode(node: Any, members: dict[str, bytes]) -> Any:
     if not isinstance(node, dict) or not {"tuple", "array", "enum", "class"} & set(node):
         return from_data(node)
     if "tuple" in node:
-        return tuple(_decode(item, archive) for item in node["tuple"])
+        return tuple(_decode(item, members) for item in node["tuple"])
     if "array" in node:
-        buffer = io.BytesIO(archive.read(f"{node['array']}.npy"))
-        array = np.lib.format.read_array(buffer, allow_pickle=False)
-        array.setflags(write=node["writeable"])
+        array = _array(members.pop(f"{node['array']}.npy"))  # each once: another mention would be another copy
+        array.setflags(write=node["writeable"] is not False)
         return array
     if "enum" in node:
         return _member(_class(node["enum"]), node["member"])
     cls = _class(node["class"])
     expected = {field.name for field in dataclasses.fields(cls)}
-    fields = {name: _decode(item, archive) for name, item in node["fields"].items()}
+    fields = {name: _decode(item, members) for name, item in node["fields"].items()}
     if set(fields) != expected and cls in _UPGRADES:
         fields = _UPGRADES[cls](fields)
     if set(fields) != expected:
@@ -261,7 +311,70 @@ def _decode(node: Any, archive: zipfile.ZipFile) -> Any:
     value: Any = object.__new__(cls)
     for name, item in fields.items():
         object.__setattr__(value, name, item)
+    if cls.__module__.partition(".")[0] == __package__:
+        _check(value)
     return value
+
+
+def _check(value: Any) -> None:
+    """Refuse a value of superarm's own whose fields are not of the declared types and shapes, or that is not sound.
+
+    A class says more in ``__post_init__``, which checks what its user gives, and in ``check_fields``, which checks what
+    only a file could get wrong.
+    """
+    cls = type(value)
+    types = get_type_hints(cls)
+    for name in (field.name for field in dataclasses.fields(cls)):
+        if not _is_of(getattr(value, name), types[name]):
+            raise _Unfit(f"holds a {cls.__name__} whose {name} is {repr(getattr(value, name))[:80]}")
+    sizes: dict[str, int] = {}
+    for path, shape in _SHAPES[cls].items():
+        part = attrgetter(path)(value)
+        found = getattr(part, "shape", None) or (len(part),)
+        letters = shape.split()
+        if len(letters) != len(found) or found != tuple(map(_size, letters, found, repeat(sizes))):
+            raise _Unfit(f"holds a {cls.__name__} whose {path} has shape {found}, not ({', '.join(letters)})")
+    for check in ("__post_init__", "check_fields"):
+        try:
+            getattr(value, check, lambda: None)()
+        except Exception as error:
+            raise _Unfit(f"holds a {cls.__name__} that cannot be: {error}") from error
+
+
+def _size(letter: str, size: int, sizes: dict[str, int]) -> int:
+    """What the letter of a shape stands for, which is ``size`` where nothing is known of it."""
+    if letter == "*":
+        return size
+    return int(letter) if letter.isdigit() else sum(sizes.setdefault(part, size) for part in letter.split("+"))
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type, as far as annotations of dataclasses go."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return any(_is_of(value, each) for each in args)
+    if origin is np.ndarray:
+        if not isinstance(value, np.ndarray) or value.dtype != np.dtype(get_args(args[1])[0]):
+            return False
+        return value.dtype.kind != "f" or bool(np.isfinite(value).all())
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if args[-1] is Ellipsis:
+            return all(_is_of(item, args[0]) for item in value)
+        return len(value) == len(args) and all(map(_is_of, value, args))
+    if origin is not None:
+        if not isinstance(value, origin) or isinstance(value, str):
+            return False
+        return origin is not Sequence or all(_is_of(item, args[0]) for item in value)
+    if kind is float:
+        return (isinstance(value, float) and value == value) or (_is_of(value, int) and abs(value) <= 2**53)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if getattr(kind, "_is_protocol", False):
+        names = {name for each in kind.__mro__ for name in vars(each)}
+        return all(hasattr(value, name) for name in names if name == "__call__" or not name.startswith("_"))
+    return kind is Any or isinstance(value, kind)
 
 
 def _member(cls: Any, name: str) -> enum.Enum:

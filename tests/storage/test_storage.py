@@ -6,6 +6,8 @@ import os
 import stat
 import subprocess
 import sys
+import time
+import tracemalloc
 import zipfile
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -18,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from superarm.errors import NotStorable, UnreadableFile
+import superarm as sa
+from superarm.errors import InvalidArgument, NotStorable, UnreadableFile
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.whole_groups import BestWholeGroups
@@ -423,6 +426,96 @@ def test_what_the_system_refuses_to_read_is_its_own_error(path, tmp_path, monkey
     monkeypatch.setattr(io, "open", fail)  # a superuser may read anything
     with pytest.raises(PermissionError, match=path.name):
         read(path)
+
+
+# What would cost too much to read ---------------------------------------------------------------------------------
+
+
+def refused(path, fragment):
+    """A file is refused, and not much memory was used to find out."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(UnreadableFile, match=fragment):
+            read(path)
+        assert tracemalloc.get_traced_memory()[1] < 5e6
+    finally:
+        tracemalloc.stop()
+
+
+ONE_ARRAY = document({"array": 0, "writeable": True})
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_compressed_member_is_refused_before_it_is_read(method, path):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("document.json", json.dumps(ONE_ARRAY))
+        file.writestr("0.npy", bytes(50_000_000), compress_type=method)
+    refused(path, "compressed members")
+
+
+def npy(header: str, content: bytes = b"") -> bytes:
+    text = header.encode("latin1")
+    text += b" " * (-(len(text) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + content
+
+
+@pytest.mark.parametrize(
+    "shape", [str((10**30,)), str((2**62, 2**62)), str((0, 10**30)), "(-1,)", str((10**9,)), "(3,)", "(2.5,)", "()"]
+)
+def test_an_array_that_is_not_of_the_size_it_says_is_refused(shape, path):
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}"
+    archive(path, ONE_ARRAY, **{"0.npy": npy(header, bytes(16))})
+    refused(path, "damaged")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_member_that_is_there_twice_is_refused(path):
+    array = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}", bytes(16))
+    archive(path, ONE_ARRAY, **{"0.npy": array})
+    assert read(path).tolist() == [0.0, 0.0]
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr("0.npy", array)
+    refused(path, "a member twice")
+
+
+def test_an_array_that_is_mentioned_twice_is_refused(path):
+    array = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}", bytes(16))
+    archive(path, document({"tuple": [ONE_ARRAY["value"]] * 2}), **{"0.npy": array})
+    refused(path, "0.npy")
+
+
+def test_a_member_that_nothing_mentions_is_refused(path):
+    archive(path, document(1), notes="whatever")
+    refused(path, "holds notes, which nothing in it mentions")
+
+
+@pytest.mark.parametrize("path", [5, None, b"x", object(), ["x"]])
+def test_a_path_is_text_or_a_path(path):
+    for call in (read, lambda path: write(1, path), sa.load, sa.Uniform().save, sa.TCGPUCB(POSTERIOR).save):
+        with pytest.raises(InvalidArgument, match="path: expected the path of a file"):
+            call(path)
+
+
+POSTERIOR = sa.ExactPosterior(sa.SquaredExponential(), noise_std=0.1)
+
+
+# What does not depend on the clock --------------------------------------------------------------------------------
+
+
+def test_equal_policies_are_equal_bytes(tmp_path, monkeypatch):
+    saved = []
+    for seconds in (0.0, 1e9):
+        monkeypatch.setattr(time, "time", lambda seconds=seconds: seconds)
+        monkeypatch.setattr(time, "localtime", lambda *_, seconds=seconds: time.gmtime(seconds))
+        policy = sa.TCGPUCB(POSTERIOR, seed=3)
+        round = sa.Round(t=1, contexts=np.eye(3), feasible=sa.AtMost(2))
+        policy.update(round, [0, 1], [[0.1, 0.2], [0.3, np.nan]])
+        policy.save(tmp_path / "policy")
+        saved.append((tmp_path / "policy").read_bytes())
+        policy = sa.load(tmp_path / "policy")
+        policy.save(tmp_path / "again")
+        saved.append((tmp_path / "again").read_bytes())
+    assert len(set(saved)) == 1
 
 
 # Files of earlier versions ----------------------------------------------------------------------------------------

@@ -54,6 +54,11 @@ class Learner:
     learning: Learning | None = None
     updates: int = 0
 
+    def check_fields(self) -> None:
+        """Counts are whole numbers."""
+        for name in ("seed", "largest_round", "updates"):
+            whole_number(name, getattr(self, name))
+
     @classmethod
     def of(
         cls,

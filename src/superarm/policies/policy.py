@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from typing import Any, Protocol, runtime_checkable
 
@@ -29,6 +30,15 @@ class Policy(Protocol):
 
 class StorablePolicy:
     """A storable dataclass whose fields are the whole state of a policy."""
+
+    def check_fields(self) -> None:
+        """The settings are such as the policy takes when it is made."""
+        learner: Any = getattr(self, "learner", None)
+        settings: dict[str, Any] = {}
+        for name in inspect.signature(type(self)).parameters:
+            holder = self if hasattr(self, name) else learner
+            settings[name] = (learner.learning or False) if name == "learn" else getattr(holder, name)
+        type(self)(**settings)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the whole state at ``path``; :func:`superarm.load` continues from there, bit for bit."""

@@ -18,7 +18,7 @@ from superarm.posteriors.rows import fingerprint, loops
 from superarm.storage import storable
 
 
-@storable
+@storable(shapes={"contexts": "n D", "counts": "n 2", "means": "n 2", "scatters": "n 2", "keys": "n"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Collapsed:
     """Counts, means and scatters of both outcomes at n distinct contexts, sorted by fingerprint."""
@@ -42,6 +42,11 @@ class History:
     observations: int = 0
     distinct: int = 0
     declared: int | None = None  # D, where the runs do not tell
+
+    def check_fields(self) -> None:
+        """All runs are of contexts of one dimension, each in the order of its fingerprints."""
+        if any(run.contexts.shape[1] != self.dimension or (run.keys[1:] < run.keys[:-1]).any() for run in self.runs):
+            raise ValueError("runs that are not of one history")
 
     @property
     def forgetful(self) -> bool:

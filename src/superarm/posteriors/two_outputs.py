@@ -53,6 +53,14 @@ class TwoOutputs:
     history: History
     given: Given
 
+    def check_fields(self) -> None:
+        """The engines are as many as the outputs need, and answer at contexts such as these."""
+        settled_noise(self.noise_std)
+        if len(self.engines) not in ((1,) if self.joint else (1, 2)):
+            raise ValueError(f"{len(self.engines)} engines")
+        if self.history.dimension is not None:
+            self.predict(np.zeros((2, self.history.dimension)))
+
     @staticmethod
     def prior(
         kernel: Kernel | tuple[Kernel, Kernel] | Outputs,

@@ -155,7 +155,7 @@ class Leaves:
     key: IntArray
 
 
-@storage.storable
+@storage.storable(shapes={"key": "n", "sorter": "n", "level": "n", "split": "n", "count": "n", "total": "n"})
 @dataclass(frozen=True, eq=False)
 class ContextTree:
     """Cells with their outcomes; immutable.
@@ -185,6 +185,15 @@ class ContextTree:
     split: Mask
     count: IntArray
     total: Array
+
+    def check_fields(self) -> None:
+        """The root is first, and parents are before their children."""
+        cells = np.arange(len(self.key))
+        parents = self.key >> min(max(self.dimension, 1), MOST_DIMENSIONS)
+        if not (0 < self.dimension <= MOST_DIMENSIONS and len(cells) and (parents < cells).all() and parents[0] == -1):
+            raise ValueError("cells that form no tree")
+        if not np.array_equal(np.sort(self.sorter), cells) or (np.diff(self.key[self.sorter]) <= 0).any():
+            raise ValueError("cells in no order")
 
     @classmethod
     def root(cls, dimension: int) -> ContextTree:

@@ -80,6 +80,12 @@ class CCMAB(IndexPolicy):
         self.oracle = oracle_or_exact(oracle)
         self.seed = seed_number(seed)
 
+    def check_fields(self) -> None:
+        """Cells have as many coordinates as contexts."""
+        super().check_fields()
+        if any(not isinstance(name, tuple) or len(name) != self.dimension for name in self.cells.names):
+            raise ValueError("cells of another dimension")
+
     def cells_per_side(self, dimension: int) -> int:
         """h_T in D dimensions: the least whole number whose (3 alpha + D)-th power is T or more."""
         power = 3.0 * self.alpha + dimension

@@ -84,7 +84,7 @@ def _identities(round: Round, arms: IntArray) -> tuple[Sequence[Hashable], IntAr
     return ids.labels, ids.codes
 
 
-@storage.storable
+@storage.storable(shapes={"names": "n", "count": "n", "total": "n"})
 @dataclass(frozen=True, eq=False)
 class Tally:
     """Counts and sums of outcomes by name; names never seen have count 0. Immutable: :meth:`add` returns a new one.

@@ -19,7 +19,7 @@ from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
 
-@storable
+@storable(shapes={"points": "n P", "counts": "n", "means": "n q", "scatters": "n q", "noise": "n", "known": "n"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Observations:
     """Collapsed values at n distinct points; those of count 0 were met, but no value came."""

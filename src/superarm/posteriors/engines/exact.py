@@ -23,7 +23,7 @@ from superarm.posteriors.rows import find_rows, loops
 from superarm.storage import storable
 
 
-@storable
+@storable(shapes={"points": "m P", "mean": "q m", "explained": "m"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Catalogue:
     """Columns of V at m points, for a factor of n rows; immutable."""
@@ -99,7 +99,7 @@ class Catalogue:
         )
 
 
-@storable
+@storable(shapes={"within": "q", "factor.z": "n q"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExactEngine:
     """Exact posterior of a scalar process by a growing Cholesky factor."""
@@ -109,6 +109,13 @@ class ExactEngine:
     within: Array  # (q,) log density of the values given the means that are rows of the factor
     distinct: int  # distinct points; a repeat of an earlier point may be one more row for a while
     catalogue: Catalogue | None = None  # points that come again, with their columns of V
+
+    def check_fields(self) -> None:
+        """The rows of a catalogue are cut where those of the factor are."""
+        if self.catalogue is not None and self.catalogue.blocks:
+            cut = [(len(block.points), len(self.catalogue)) for block in self.factor.blocks]
+            if cut != [block.shape for block in self.catalogue.blocks] or len(self.catalogue.mean) != len(self.within):
+                raise ValueError("a catalogue of another factor")
 
     @staticmethod
     def empty(kernel: Kernel, columns: int) -> ExactEngine:

@@ -35,7 +35,7 @@ LEAST_PIVOT = 1e-13
 JITTERS = (0.0, *(10.0**power for power in range(-14, 4)))
 
 
-@storable
+@storable(shapes={"points": "b P", "left": "b *", "corner": "b b", "inverse": "* *"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FactorBlock:
     """Consecutive rows lo.. of the factor."""
@@ -96,6 +96,12 @@ class Factor:
     def empty(columns: int, jitter: float = 0.0) -> Factor:
         """No rows yet, for q columns of values."""
         return Factor(blocks=(), z=np.empty((0, columns)), jitter=jitter)
+
+    def check_fields(self) -> None:
+        """Every block begins where the one before it ends."""
+        ends = np.cumsum([0, *(len(block.points) for block in self.blocks)])
+        if ends[-1] != len(self.z) or any(ends[i] != block.left.shape[1] for i, block in enumerate(self.blocks)):
+            raise ValueError("blocks of other sizes")
 
     def __len__(self) -> int:
         return len(self.z)

@@ -26,7 +26,7 @@ from superarm.storage import storable
 DEPENDENT = 1e-14
 
 
-@storable
+@storable(shapes={"points": "r P", "lower": "r r"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Basis:
     """Linearly independent points among the inducing ones, with their Cholesky factor."""

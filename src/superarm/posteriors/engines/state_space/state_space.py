@@ -50,7 +50,21 @@ class Sweep:
     nu: Array  # (n, 3, q) rows z + unit noise
 
 
-@storable
+@storable(
+    shapes={
+        "places": "n",
+        "counts": "n 1",
+        "means": "n q",
+        "scatters": "n q",
+        "noise": "n",
+        "left.rows": "n 3 3",
+        "left.nu": "n 3 q",
+        "right.rows": "n 3 3",
+        "right.nu": "n 3 q",
+        "onward": "n 3 3",
+        "evidence": "q",
+    }
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StateSpaceEngine:
     """Exact posterior of a Matern process on the line by two information filters that meet at the candidates."""

@@ -1,0 +1,111 @@
+"""A well-formed file with wrong fields is refused when it is loaded, or its policy plays."""
+
+import copy
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.errors import UnreadableFile
+from tests.storage.fixtures.make import play, policies
+
+FOLDER = Path(__file__).parent / "fixtures" / "v0.1"
+WRONG = [None, True, -1, 0, 2.5, "text", {"float": "nan"}, {"float": "inf"}, {"tuple": []}, {"tuple": [1]}, 10**30]
+
+
+def nodes(node):
+    """Where every value of a document is: its holder and its key."""
+    if "class" in node:
+        node = node["fields"]
+        keys = list(node)
+    elif "tuple" in node:
+        node = node["tuple"]
+        keys = range(len(node))
+    else:
+        return
+    for key in keys:
+        yield node, key
+        if isinstance(node[key], dict):
+            yield from nodes(node[key])
+
+
+def opened(path):
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    return json.loads(members.pop("document.json")), members
+
+
+def saved(document, members, path):
+    places = nodes({"tuple": [document["value"]]})
+    used = {f"{node[key]['array']}.npy" for node, key in places if isinstance(node[key], dict) and "array" in node[key]}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("document.json", json.dumps(document))
+        for name, content in members.items():
+            if name in used:
+                archive.writestr(name, content)
+
+
+def as_bytes(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def spoiled(document, members, rng):
+    """Swap two values, put a wrong one, drop an item, or change the shape, type or content of an array."""
+    document, members = copy.deepcopy(document), dict(members)
+    places = list(nodes({"tuple": [document["value"]]}))[1:]
+    (one, a), (other, b) = (places[i] for i in rng.integers(len(places), size=2))
+    kind = rng.integers(4)
+    if kind == 0:
+        one[a], other[b] = copy.deepcopy(other[b]), copy.deepcopy(one[a])
+        what = f"swap {a} and {b}"
+    elif kind == 1:
+        one[a] = wrong = WRONG[rng.integers(len(WRONG))]
+        what = f"{a} = {wrong}"
+    elif kind == 2 and members:
+        first, second = rng.choice(list(members), 2)
+        members[first], members[second] = members[second], members[first]
+        what = f"swap {first} and {second}"
+    elif members:
+        name = rng.choice(list(members))
+        array = np.load(io.BytesIO(members[name]))
+        spoil = rng.integers(4)
+        if spoil == 0:
+            array = array[:-1]
+        elif spoil == 1:
+            array = array.astype(np.float32)
+        elif spoil == 2:
+            array = array[..., None]
+        elif array.size:
+            array = array.copy()
+            array.flat[0] = np.nan if array.dtype.kind == "f" else 2**62 if array.dtype.kind in "iu" else True
+        members[name] = as_bytes(array)
+        what = f"{name} spoiled by {spoil}"
+    else:
+        what = "nothing"
+    return document["value"], members, what
+
+
+@pytest.mark.parametrize("name", sorted(policies()))
+def test_wrong_fields_are_refused_at_load_or_do_no_harm(name, tmp_path):
+    document, members = opened(FOLDER / name)
+    _, dimension, rounds = policies()[name]
+    rng = np.random.default_rng(0)
+    path, bad = tmp_path / "spoiled", []
+    for _ in range(80):
+        value, content, what = spoiled(document, members, rng)
+        saved(document | {"value": value}, content, path)
+        try:
+            policy = sa.load(path)
+        except UnreadableFile:
+            continue
+        try:
+            play(name, policy, dimension, rounds + 1, 2)
+        except Exception as error:
+            bad.append((what, repr(error)))
+    assert bad == []
