@@ -125,5 +125,7 @@ def _whole(panels: list[alt.LayerChart], *, columns: int) -> alt.ConcatChart:
     whole: alt.ConcatChart = alt.concat(*panels, columns=columns).resolve_scale(
         color="independent", strokeDash="independent"
     )
-    whole.config = alt.Config.from_dict(theme.config(theme.styles(["tcgp-ucb", "acc-ucb", "oclok-ucb", "cc-mab"])))
+    whole.config = alt.Config.from_dict(
+        theme.config(theme.styles(pl.DataFrame({"policy": ["tcgp-ucb", "acc-ucb", "oclok-ucb", "cc-mab"]})))
+    )
     return whole

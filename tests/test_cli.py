@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import superarm as sa
 from superarm.cli import app
-from superarm.experiments.paper import TELLING, demo
+from superarm.experiments.paper import DEMONSTRATION, demo
 from tests.datasets.made import write_release
 
 
@@ -85,9 +85,9 @@ def test_the_demo_ends_with_what_it_has_shown(tmp_path, monkeypatch):
     said = superarm("demo", "--jobs", 1, "--out", tmp_path / "out")
     assert said.exit_code == 0, said.output
     played = json.loads((tmp_path / "out" / "manifest.json").read_text())["policies"]
-    assert sorted(played) == sorted([*TELLING, "clairvoyant"])
+    assert sorted(played) == sorted([*DEMONSTRATION, "clairvoyant"])
     *_, last = said.output.split("What was shown")
-    assert all(f"{policy}, which {words}, kept " in " ".join(last.split()) for policy, words in TELLING.items())
+    assert all(f"{policy}, which {words}, kept " in " ".join(last.split()) for policy, words in DEMONSTRATION.items())
 
 
 def test_movies_without_data_says_how_to_get_them(tmp_path):

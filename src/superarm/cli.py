@@ -23,10 +23,11 @@ from superarm.datasets.download import RELEASES
 from superarm.datasets.movielens import report_fetch
 from superarm.errors import SuperarmError
 from superarm.experiments import runner
-from superarm.experiments.claims import shown
+from superarm.experiments.measures import demo_sentence
+from superarm.experiments.paper import STUDIES
 from superarm.experiments.paper import demo as small_study
 from superarm.experiments.results import read
-from superarm.experiments.studies import POLICIES, STUDIES, settings_by_policy, study, with_sweep
+from superarm.experiments.studies import POLICIES, settings_by_policy, study, with_sweep
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
@@ -81,8 +82,8 @@ def main(
 def list_() -> None:
     """Studies, and policies with the settings that they take, by name."""
     studies = Table("study", "what it is", box=None, pad_edge=False, header_style="bold")
-    for name, words in STUDIES.items():
-        studies.add_row(name, words)
+    for name, known in STUDIES.items():
+        studies.add_row(name, known.title)
     policies = Table("policy", "what it is", "settings, with defaults", box=None, pad_edge=False, header_style="bold")
     settings = settings_by_policy()
     for name, words in POLICIES.items():
@@ -172,6 +173,6 @@ def demo(
         _warn(written.warning)
         page = written.page
         console.print(f"the report: {page.absolute()}", soft_wrap=True, markup=False)
-        console.print(shown(found.frame), markup=False)
+        console.print(demo_sentence(found.frame), markup=False)
         if show:
             webbrowser.open(page.absolute().as_uri())

@@ -21,6 +21,9 @@ def table(experiment, curves, rounds, runs=3, **columns):
     return pl.DataFrame(rows)
 
 
+PLAIN = {"reward": 1.0, "optimal_reward": 1.0, "groups_touched": 1, "groups_satisfied": 1}
+
+
 def verdicts(frame):
     return [claim.verdict for claim in evaluate(frame)]
 
@@ -80,7 +83,7 @@ def test_movies_above_the_optimum_gets_a_remark():
 def test_tradeoff(regrets, expected):
     rows = [
         {"experiment": "tradeoff", "policy": f"tcgp-ucb zeta={zeta:g}", "run": run, "t": 1}
-        | {"super_arm_regret": regret, "group_regret": regret}
+        | {"super_arm_regret": regret, "group_regret": regret, **PLAIN}
         for zeta, regret in zip((0.001, 0.5, 0.999), regrets, strict=True)
         for run in range(2)
     ]
@@ -98,7 +101,7 @@ def test_a_step_within_the_noise_gets_a_remark():
     noise = np.random.default_rng(0).normal(0, 5, (3, 6))
     rows = [
         {"experiment": "tradeoff", "policy": f"tcgp-ucb zeta={zeta:g}", "run": run, "t": 1}
-        | {"super_arm_regret": mean + noise[i, run], "group_regret": -mean + noise[i, run]}
+        | {"super_arm_regret": mean + noise[i, run], "group_regret": -mean + noise[i, run], **PLAIN}
         for i, (zeta, mean) in enumerate(zip((0.001, 0.5, 0.999), (0.0, 100.0, 101.0), strict=True))
         for run in range(6)
     ]

@@ -105,7 +105,7 @@ def manifest(frame: pl.DataFrame, data: str | None = None, kind: str | None = No
 def claims() -> list[SimpleNamespace]:
     return [
         SimpleNamespace(
-            claim=f"Claim {n} <of> it", paper="0.8", measured="0.79 ± 0.01", verdict=verdict, remark=f"note {n}"
+            claim=f"Claim {n} <of> it", expected="0.8", measured="0.79 ± 0.01", verdict=verdict, remark=f"note {n}"
         )
         for n, verdict in enumerate(("holds", "does not hold", "holds with a remark", "not measured"))
     ]

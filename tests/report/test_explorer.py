@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from superarm.report import explorer, panels
-from superarm.report.explorer import SIDES, _box, _overlap, placed
+from superarm.report.explorer import box_of, overlap, places
 from tests.report.samples import MANY, POLICIES, results
 
 few = st.sampled_from([0.0, 1.0, 2.0, 3.0])  # many ties
@@ -76,7 +76,7 @@ def test_a_straggler_does_not_squeeze_the_others():
     low, high = spec["layer"][-1]["encoding"]["y"]["scale"]["domain"]
     assert 0.5 < low < high
     (rows,) = spec["datasets"].values()
-    beneath = {row["policy"]: (row["beneath"], row["shown"]) for row in rows}
+    beneath = {row["policy"]: (row["beneath"], row["drawn"]) for row in rows}
     assert beneath["cgp-ucb"] == (True, pytest.approx(low, rel=1e-5))
     assert not beneath["tcgp-ucb"][0]
 
@@ -96,7 +96,7 @@ def test_ticks_hold_zero_and_every_value(values):
 def test_a_name_in_a_cluster_stands_a_line_further_off():
     spots = [(495.0, 96.0), (497.0, 95.0), (501.0, 90.0), (523.0, 26.0), (532.0, 50.0), (534.0, 100.0), (565.0, 88.0)]
     names = ["tcgp-ucb", "stcgp-ucb", "tcgp-ucb-learned", "oclok-ucb", "cc-mab", "tcgp-ucb-batch", "acc-ucb"]
-    assert None not in placed(spots, names, 660, 380, [0, 1, 2, 3, 4, 5, 6])
+    assert None not in places(spots, names, 660, 380, [0, 1, 2, 3, 4, 5, 6])
 
 
 spots = st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), min_size=1, max_size=15)
@@ -106,12 +106,12 @@ spots = st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), min_size=1, ma
 @given(spots)
 def test_names_lie_inside_and_on_nothing(spots):
     names = [f"name {i}" for i in range(len(spots))]
-    sides = placed(spots, names, 300, 200, range(len(spots)))
-    boxes = [_box(spot, name, SIDES[side]) for spot, name, side in zip(spots, names, sides, strict=True) if side]
+    found = places(spots, names, 300, 200, range(len(spots)))
+    boxes = [box_of(spot, name, place) for spot, name, place in zip(spots, names, found, strict=True) if place]
     for i, box in enumerate(boxes):
         assert box[0] >= 0
         assert box[1] >= 0
         assert box[2] <= 300
         assert box[3] <= 200
-        assert not any(_overlap(box, other) for other in boxes[:i])
+        assert not any(overlap(box, other) for other in boxes[:i])
         assert not any(box[0] < x < box[2] and box[1] < y < box[3] for x, y in spots)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from superarm.report import page as pages
-from superarm.report.charts import figures
+from superarm.report.figures import figures
 from superarm.report.page import write_report
 from tests.report.samples import POLICIES, ZETAS, bounds, claims, manifest, results
 
@@ -68,7 +68,7 @@ def test_the_page_holds_everything(frame, page):
     for policy in POLICIES:
         assert policy in words
     for claim in claims():
-        for part in (claim.claim, claim.paper, claim.measured, claim.verdict, claim.remark):
+        for part in (claim.claim, claim.expected, claim.measured, claim.verdict, claim.remark):
             assert part in words
     for figure in figures(frame, bounds(frame)):
         assert figure.caption in words

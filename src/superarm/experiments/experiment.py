@@ -7,9 +7,7 @@ of the type of its default.
 
 from __future__ import annotations
 
-import functools
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -22,92 +20,12 @@ from superarm.errors import InvalidArgument
 from superarm.policies.policy import Policy
 from superarm.simulation import Entropy, stream
 
+BENCHMARK = "clairvoyant"
+
 Maker = Callable[..., Policy]
 Value = bool | int | float
 
-SETTING = re.compile(r"(?<=\S) (\w+)=(\S+)")
 _KINDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number"}
-
-
-def settings_of(make: Maker) -> dict[str, Value]:
-    """The settings that a maker takes, with their defaults."""
-    _, *settings = inspect.signature(make).parameters.values()
-    return {setting.name: setting.default for setting in settings}
-
-
-def stated(name: str, settings: Mapping[str, Value]) -> str:
-    """The name of a policy with these settings, as tables show it.
-
-    >>> stated("tcgp-ucb", {"zeta": 0.25})
-    'tcgp-ucb zeta=0.25'
-    """
-    return " ".join([name, *(f"{key}={_text(value)}" for key, value in settings.items())])
-
-
-def base_of(name: str) -> str:
-    """The name without the settings.
-
-    >>> base_of("cautious confidence=0.95"), base_of("uniform")
-    ('cautious', 'uniform')
-    """
-    return SETTING.sub("", name)
-
-
-def named(text: str, makers: Mapping[str, Maker]) -> tuple[str, Maker]:
-    """The full name and the maker of what ``text`` names: a name of ``makers``, and after it settings key=value.
-
-    Equal settings make equal names, in whatever order and notation they are given.
-    """
-    name, *words = text.split() or [""]
-    if name not in makers:
-        raise InvalidArgument("policies", f"some of {', '.join(makers)}", text or "nothing")
-    defaults = settings_of(makers[name])
-    given: dict[str, Value] = {}
-    for word in words:
-        key, _, value = word.partition("=")
-        if key not in defaults:
-            takes = (
-                f"with its settings {stated('', defaults).strip()}" if defaults else "alone, as it takes no settings"
-            )
-            raise InvalidArgument("policies", f"{name} {takes}", repr(text))
-        if key in given:
-            raise InvalidArgument("policies", f"{key} of {name} once", repr(text))
-        given[key] = _value(key, value, defaults[key])
-    in_order = {key: given[key] for key in defaults if key in given}
-    make = functools.partial(makers[name], **in_order) if in_order else makers[name]
-    return stated(name, in_order), make
-
-
-def varied(makers: Mapping[str, Maker], grids: Mapping[str, Mapping[str, Iterable[Value]]]) -> tuple[str, ...]:
-    """Names for one setting at a time over its grid, for the policies and settings that are there; no defaults."""
-    return tuple(
-        stated(name, {key: value})
-        for name, grid in grids.items()
-        if name in makers
-        for key, values in grid.items()
-        if key in settings_of(makers[name])
-        for value in values
-        if value != settings_of(makers[name])[key]
-    )
-
-
-def _value(key: str, text: str, default: Value) -> Value:
-    kind = type(default)
-    try:
-        return {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
-    except (KeyError, ValueError):
-        expected = f"{_KINDS[kind]} for {key}, as in {key}={_text(default)}"
-        raise InvalidArgument("policies", expected, repr(text)) from None
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    short = f"{value:g}"
-    return short if float(short) == value else repr(value)
-
-
-BENCHMARK = "clairvoyant"
 
 
 class DataKind(StrEnum):
@@ -125,6 +43,18 @@ class Setting:
     rounds: int  # T
     seed: int  # of its ties and draws
     environment: Environment  # for the clairvoyant, and for what a study says that its learners know
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """The maker ``make`` of the policy ``base`` with some of its settings fixed."""
+
+    base: str
+    settings: Mapping[str, Value]
+    make: Maker
+
+    def __call__(self, setting: Setting) -> Policy:
+        return self.make(setting, **self.settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +101,11 @@ class Experiment:
     def __post_init__(self) -> None:
         object.__setattr__(self, "systems", self.systems or self.policies)
 
+    def base_and_settings(self, policy: str) -> tuple[str, Mapping[str, Value]]:
+        """The name of one of the policies without its settings, and the settings."""
+        make = self.policies[policy]
+        return (make.base, make.settings) if isinstance(make, Variant) else (policy, {})
+
     def with_changes(
         self, *, rounds: int | None = None, runs: int | None = None, policies: tuple[str, ...] | None = None
     ) -> Experiment:
@@ -178,22 +113,90 @@ class Experiment:
         for name, value in (("rounds", rounds), ("runs", runs)):
             if value is not None and value < 1:
                 raise InvalidArgument(name, "a whole number >= 1", value)
-        chosen = self.policies if policies is None else self._chosen(policies)
-        return replace(self, rounds=rounds or self.rounds, runs=runs or self.runs, policies=chosen)
+        changed = replace(self, rounds=rounds or self.rounds, runs=runs or self.runs)
+        return changed if policies is None else changed._with_policies(policies)
 
-    def _chosen(self, wanted: tuple[str, ...]) -> dict[str, Maker]:
+    def _with_policies(self, wanted: tuple[str, ...]) -> Experiment:
         if not any(text.strip() for text in wanted):
             raise InvalidArgument("policies", f"some of {', '.join(self.systems)}", "none")
-        found = dict(named(text, self.systems) for text in (*wanted, BENCHMARK))
+        chosen = replace(self, policies=dict(named(text, self.systems) for text in (*wanted, BENCHMARK)))
         trial = Setting(rounds=self.rounds, seed=0, environment=self.environment(0))
-        for name, make in found.items():
-            if name not in self.systems:
+        for make in chosen.policies.values():
+            if isinstance(make, Variant):
                 make(trial)  # a setting out of range is refused now, not in the midst of a run
         # In the order of the study, whatever the order asked for; settings of one policy as they were asked for.
         usual, bases = list(self.policies), list(self.systems)
-        places = {name: usual.index(name) if name in usual else len(usual) for name in found}
-        order = sorted(found, key=lambda name: (bases.index(base_of(name)), places[name]))
-        return {name: found[name] for name in order}
+        places = {name: usual.index(name) if name in usual else len(usual) for name in chosen.policies}
+        order = sorted(places, key=lambda name: (bases.index(chosen.base_and_settings(name)[0]), places[name]))
+        return replace(chosen, policies={name: chosen.policies[name] for name in order})
+
+
+def default_settings(make: Maker) -> dict[str, Value]:
+    """The settings that a maker takes, with their defaults."""
+    _, *settings = inspect.signature(make).parameters.values()
+    return {setting.name: setting.default for setting in settings}
+
+
+def name_with_settings(name: str, settings: Mapping[str, Value]) -> str:
+    """The name of a policy with these settings, as tables show it.
+
+    >>> name_with_settings("tcgp-ucb", {"zeta": 0.25})
+    'tcgp-ucb zeta=0.25'
+    """
+    return " ".join([name, *(f"{key}={_text(value)}" for key, value in settings.items())])
+
+
+def named(text: str, makers: Mapping[str, Maker]) -> tuple[str, Maker]:
+    """The full name and the maker of what ``text`` names: a name of ``makers``, and after it settings key=value.
+
+    Equal settings make equal names, in whatever order and notation they are given.
+    """
+    name, *words = text.split() or [""]
+    if name not in makers:
+        raise InvalidArgument("policies", f"some of {', '.join(makers)}", text or "nothing")
+    defaults = default_settings(makers[name])
+    given: dict[str, Value] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key not in defaults:
+            takes = f"with its settings {name_with_settings('', defaults).strip()}"
+            takes = takes if defaults else "alone, as it takes no settings"
+            raise InvalidArgument("policies", f"{name} {takes}", repr(text))
+        if key in given:
+            raise InvalidArgument("policies", f"{key} of {name} once", repr(text))
+        given[key] = _value(key, value, defaults[key])
+    if not given:
+        return name, makers[name]
+    in_order = {key: given[key] for key in defaults if key in given}
+    return name_with_settings(name, in_order), Variant(base=name, settings=in_order, make=makers[name])
+
+
+def varied(makers: Mapping[str, Maker], grids: Mapping[str, Mapping[str, Iterable[Value]]]) -> tuple[str, ...]:
+    """Names for one setting at a time over its grid, for the policies and settings that are there; no defaults."""
+    return tuple(
+        name_with_settings(name, {key: value})
+        for name, grid in grids.items()
+        if name in makers
+        for key, default in default_settings(makers[name]).items()
+        for value in grid.get(key, ())
+        if value != default
+    )
+
+
+def _value(key: str, text: str, default: Value) -> Value:
+    kind = type(default)
+    try:
+        return {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        expected = f"{_KINDS[kind]} for {key}, as in {key}={_text(default)}"
+        raise InvalidArgument("policies", expected, repr(text)) from None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def run_entropy(seed: int, run: int) -> Entropy:

@@ -1,104 +1,244 @@
-"""What is measured on a table of results: sums, ratios and shares, each in one definition.
+"""What is measured on a table of results, each measure in one definition; nothing is smoothed.
 
-A measure of a policy that the table does not hold is None.
+Frames of values have columns policy, run, t, value; frames of curves have policy, t, mean, std, low, high, where low
+and high are mean ± std, the sample standard deviation over the runs (null when there is one run). A ratio to nothing is
+no ratio: wherever the benchmark has earned 0, or no group was touched, it is null and means leave it out.
 """
+
+# ruff: noqa: RUF001  # a true dash
 
 from __future__ import annotations
 
 import itertools
-import re
 
 import numpy as np
 import polars as pl
 
 from superarm import theory
+from superarm.errors import InvalidArgument
 from superarm.experiments import paper
 from superarm.experiments.experiment import run_entropy, seed_of
-from superarm.experiments.results import Results
+from superarm.experiments.results import ALWAYS, Results, complete, settings_in
 from superarm.simulation import stream
 
-_ZETA = re.compile(r"tcgp-ucb zeta=(\S+)")
+LATE = 10  # after this round promises should be kept
+NEEDED = tuple(name for name in ALWAYS if name not in ("experiment", "total_regret"))
+
+
+def checked(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with every column that a measure may need; or an error that says what is missing."""
+    missing = [column for column in NEEDED if column not in frame.columns]
+    if missing:
+        raise InvalidArgument("frame", f"the columns {', '.join(NEEDED)}", f"none named {', '.join(missing)}")
+    if frame.is_empty():
+        raise InvalidArgument("frame", "at least one round", "no rows")
+    return complete(frame)
 
 
 def of(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
-    """The rows of a policy, run after run."""
-    return frame.filter(pl.col("policy") == policy).sort("run", "t")
+    """The rows of a policy."""
+    return frame.filter(pl.col("policy") == policy)
+
+
+def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """One over the other; null where the latter is 0."""
+    return pl.when(whole != 0).then(part / whole)
 
 
 def by_zeta(frame: pl.DataFrame) -> dict[float, str]:
     """The names of TCGP-UCB with a value of zeta and no other setting, by that value, ascending."""
-    found = {float(match[1]): name for name in frame["policy"].unique() if (match := _ZETA.fullmatch(name))}
-    return dict(sorted(found.items()))
+    named = complete(frame).filter(pl.col("base") == "tcgp-ucb").select("policy", "settings").unique()
+    found = {policy: settings_in(settings) for policy, settings in named.iter_rows()}
+    zetas = {policy: settings["zeta"] for policy, settings in found.items() if [*settings] == ["zeta"]}
+    return dict(sorted((float(zeta), policy) for policy, zeta in zetas.items() if not isinstance(zeta, str)))
 
 
-def mean_curve(frame: pl.DataFrame, policy: str, column: str) -> np.ndarray | None:
-    """(T,) the sum of a column up to each round, mean over the runs."""
-    mine = of(frame, policy)
-    if not len(mine):
-        return None
-    grown = mine.with_columns(pl.col(column).cum_sum().over("run")).group_by("t").agg(pl.col(column).mean()).sort("t")
-    return grown[column].to_numpy()
+# Round by round -----------------------------------------------------------------------------------------------
 
 
-def final(frame: pl.DataFrame, policy: str, column: str) -> np.ndarray | None:
-    """(runs,) the sum of a column over all rounds."""
-    mine = of(frame, policy)
-    return None if not len(mine) else mine.group_by("run").agg(pl.col(column).sum()).sort("run")[column].to_numpy()
+def cumulative(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The sum of ``column`` over the rounds up to t, in each run."""
+    return frame.select("policy", "run", "t", value=_so_far(pl.col(column).cum_sum()))
 
 
-def sums(frame: pl.DataFrame, policy: str, column: str) -> int:
-    """The sum of a column of counts over all runs and rounds."""
-    return int(of(frame, policy)[column].sum())
+def positive_part(frame: pl.DataFrame) -> pl.DataFrame:
+    """The sum of max(0, super-arm regret) over the rounds up to t: what other rounds' surplus cannot pay back."""
+    return cumulative(frame.with_columns(super_arm_regret=_positive()), "super_arm_regret")
 
 
-def ratios(frame: pl.DataFrame, policy: str) -> pl.DataFrame | None:
-    """Per run and round: cumulative reward over the benchmark's."""
-    mine = of(frame, policy)
-    if not len(mine):
-        return None
-    grown = mine.with_columns(pl.col("reward", "optimal_reward").cum_sum().over("run"))
-    return grown.select("run", "t", ratio=pl.col("reward") / pl.col("optimal_reward"))
+def running_average(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The mean of ``column`` over the rounds 1, ..., t, in each run: it falls to 0 where regret is sublinear."""
+    summed, rounds = _so_far(pl.col(column).cum_sum()), _so_far(pl.col(column).cum_count())
+    return frame.select("policy", "run", "t", value=summed / rounds)
 
 
-def first_round(frame: pl.DataFrame, policy: str, level: float) -> float | None:
-    """The first round in which the mean of the ratios over the runs reaches ``level``; infinite where none does."""
-    found = ratios(frame, policy)
-    if found is None:
-        return None
-    curve = found.group_by("t").agg(pl.col("ratio").mean()).sort("t").filter(pl.col("ratio") >= level)
-    return float(curve["t"][0]) if len(curve) else float("inf")
+def reward_ratio(frame: pl.DataFrame) -> pl.DataFrame:
+    """Cumulative reward over the benchmark's cumulative reward, in each run."""
+    reward, optimal = (_so_far(pl.col(column).cum_sum()) for column in ("reward", "optimal_reward"))
+    return frame.select("policy", "run", "t", value=ratio(reward, optimal))
 
 
-def ratio_at(frame: pl.DataFrame, policy: str, t: int) -> np.ndarray | None:
-    """(runs,) cumulative reward over the benchmark's at round t."""
-    found = ratios(frame, policy)
-    return None if found is None else found.filter(pl.col("t") == t)["ratio"].to_numpy()
+def satisfied_share(frame: pl.DataFrame) -> pl.DataFrame:
+    """The share of the touched groups that kept their promise, round by round."""
+    return frame.select("policy", "run", "t", value=ratio(pl.col("groups_satisfied"), pl.col("groups_touched")))
 
 
-def final_ratio(frame: pl.DataFrame, policy: str) -> np.ndarray | None:
-    """(runs,) cumulative reward over the benchmark's at the end."""
-    found = ratios(frame, policy)
-    return None if found is None else found.filter(pl.col("t") == pl.col("t").max())["ratio"].to_numpy()
-
-
-def late_share(frame: pl.DataFrame, policy: str, after: int = 50) -> float | None:
-    """Mean over runs and rounds of the share of touched groups satisfied."""
-    mine = of(frame, policy).filter((pl.col("t") > after) & (pl.col("groups_touched") > 0))
-    return None if not len(mine) else float(np.mean((mine["groups_satisfied"] / mine["groups_touched"]).to_numpy()))
-
-
-def satisfied_after(frame: pl.DataFrame, policy: str, after: int) -> pl.DataFrame:
-    """Per run: how many groups were ``touched`` after a round, and how many of them ``kept`` their promise."""
-    late = pl.col("t") > after
+def over_runs(values: pl.DataFrame, *by: str) -> pl.DataFrame:
+    """Mean, sample standard deviation, and mean ± std of the values that share ``by``: by default policy and t."""
     return (
-        of(frame, policy)
-        .group_by("run")
-        .agg(
-            touched=pl.col("groups_touched").filter(late).sum(),
-            kept=pl.col("groups_satisfied").filter(late).sum(),
-        )
-        .sort("run")
+        values.drop_nulls("value")
+        .group_by(*(by or ("policy", "t")), maintain_order=True)
+        .agg(mean=pl.col("value").mean(), std=pl.col("value").std())
+        .with_columns(low=pl.col("mean") - pl.col("std"), high=pl.col("mean") + pl.col("std"))
     )
+
+
+def last_round(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of each run's last round."""
+    return frame.filter(pl.col("t") == pl.col("t").max().over("policy", "run"))
+
+
+def times(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Milliseconds a round, pooled over rounds and runs: median, quartiles and deciles; rounds that took 0 left out."""
+    ms = 1000 * pl.col(column)
+    levels = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
+    found = frame.filter((pl.col(column) > 0) & pl.col(column).is_finite()).group_by("policy", maintain_order=True)
+    return found.agg(**{name: ms.quantile(level, "linear") for name, level in levels.items()})
+
+
+def first_round(frame: pl.DataFrame, level: float) -> float:
+    """The first round in which the mean of a policy's reward ratios over the runs reaches ``level``, or infinity."""
+    high = over_runs(reward_ratio(frame)).filter(pl.col("mean") >= level)
+    return min(high["t"].to_list(), default=float("inf"))
+
+
+def growth(curve: np.ndarray) -> tuple[float, float]:
+    """How much a curve grows in its second half beside the first, and in its last quarter beside the one before.
+
+    A line grows as much (the square root of t: 0.41 and 0.84), and so in the end does a curve that becomes one.
+    """
+    quarters = np.diff(np.interp(np.linspace(0, len(curve), 5), np.arange(len(curve) + 1), np.r_[0.0, curve]))
+    halves = (quarters[2] + quarters[3]) / max(quarters[0] + quarters[1], 1e-12)
+    return float(halves), float(quarters[3] / max(quarters[2], 1e-12))
+
+
+def _so_far(expression: pl.Expr) -> pl.Expr:
+    return expression.over("policy", "run", order_by="t")
+
+
+def _positive() -> pl.Expr:
+    return pl.col("super_arm_regret").clip(lower_bound=0)
+
+
+# In the end ---------------------------------------------------------------------------------------------------
+
+
+def by_run(frame: pl.DataFrame) -> pl.DataFrame:
+    """One row a policy and run, in the order of the table.
+
+    Sums over the rounds: ``reward``, ``optimal_reward``, ``super_arm_regret`` (signed), ``positive_regret``,
+    ``group_regret``, ``touched``, ``kept``, ``late_touched``, ``late_kept``, ``broken``, ``predicted`` (null where
+    nothing was predicted). Ratios of these: ``reward_ratio``, ``satisfied``, ``satisfied_late``. And ``rounds``.
+    """
+    late = pl.col("t") > LATE
+    touched, kept = pl.col("groups_touched"), pl.col("groups_satisfied")
+    predicted = pl.col("predicted_broken")
+    return (
+        complete(frame)
+        .group_by("policy", "run", maintain_order=True)
+        .agg(
+            pl.col("reward", "optimal_reward", "super_arm_regret", "group_regret").sum(),
+            rounds=pl.len(),
+            positive_regret=_positive().sum(),
+            touched=touched.sum(),
+            kept=kept.sum(),
+            late_touched=touched.filter(late).sum(),
+            late_kept=kept.filter(late).sum(),
+            broken=(touched - kept).sum(),
+            predicted=pl.when(predicted.count() > 0).then(predicted.sum()),
+        )
+        .with_columns(
+            reward_ratio=ratio(pl.col("reward"), pl.col("optimal_reward")),
+            satisfied=ratio(pl.col("kept"), pl.col("touched")),
+            satisfied_late=ratio(pl.col("late_kept"), pl.col("late_touched")),
+        )
+    )
+
+
+def summary(frame: pl.DataFrame) -> pl.DataFrame:
+    """What came of each policy, in the order of the table.
+
+    Parameters
+    ----------
+    frame
+        the results, one row a round
+
+    Returns
+    -------
+    polars.DataFrame
+        Per policy: ``runs``, and ``rounds`` (of a run; as text, because runs may differ). With ``_mean`` and ``_std``
+        (sample standard deviation, null with one run) over the runs: ``reward_ratio`` (reward over the benchmark's),
+        ``super_arm_regret`` (signed), ``positive_regret`` (the sum of its positive parts), ``group_regret``. All runs
+        together: ``reward_ratio_pooled`` (rewards over the benchmark's), its ``reward_ratio_spread`` (standard
+        deviation over the runs of reward - pooled ratio x benchmark's, over the benchmark's mean: a run with an almost
+        empty benchmark counts for little), ``satisfied_pooled`` (satisfied over touched groups), ``satisfied_late``
+        (the same after round 10). ``satisfied_mean`` is the mean of the runs' own shares. ``broken`` and ``predicted``
+        (null where a policy predicts nothing) are promises a run. Then ``status`` and ``kind`` (shares of the rounds,
+        as text; the latter null where a policy has none), ``alpha_min`` (null where no round has one, and for policies
+        that certify, whose bound is what could be had without promises), ``select_ms`` and ``update_ms`` (medians).
+    """
+    frame = checked(frame)
+    reward, optimal, usual = pl.col("reward"), pl.col("optimal_reward"), pl.col("optimal_reward").mean()
+    pooled = ratio(reward.sum(), optimal.sum())
+    low, high = (pl.col("rounds").min().cast(pl.String), pl.col("rounds").max().cast(pl.String))
+    runs = by_run(frame).group_by("policy", maintain_order=True)
+    of_runs = runs.agg(
+        *(
+            statistic.alias(f"{name}_{word}")
+            for name in ("reward_ratio", "super_arm_regret", "positive_regret", "group_regret")
+            for word, statistic in (("mean", pl.col(name).mean()), ("std", pl.col(name).std()))
+        ),
+        runs=pl.len(),
+        rounds=pl.when(low == high).then(low).otherwise(low + "–" + high),
+        reward_ratio_pooled=pooled,
+        reward_ratio_spread=ratio((reward - pooled * optimal).std(), usual.abs()),
+        satisfied_pooled=ratio(pl.col("kept").sum(), pl.col("touched").sum()),
+        satisfied_late=ratio(pl.col("late_kept").sum(), pl.col("late_touched").sum()),
+        satisfied_mean=pl.col("satisfied").mean(),
+        broken=pl.col("broken").mean(),
+        predicted=pl.when(pl.col("predicted").count() > 0).then(pl.col("predicted").sum() / pl.len()),
+    )
+    of_rounds = frame.group_by("policy").agg(
+        # Where a kind is stated, alpha compares with what could be had without promises, and says nothing of a solver.
+        alpha_min=pl.col("alpha").cast(pl.Float64).filter(pl.col("kind").is_null()).min(),
+        select_ms=1000 * pl.col("select_seconds").median(),
+        update_ms=1000 * pl.col("update_seconds").median(),
+    )
+    for part in (_shares(frame, "status"), _shares(frame.drop_nulls("kind"), "kind"), of_rounds):
+        of_runs = of_runs.join(part, on="policy", how="left", maintain_order="left")
+    return of_runs
+
+
+def _shares(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """For each policy, "optimal 97 %, limit 3 %": the most frequent first, and none rounded away to nothing."""
+    counts = frame.group_by("policy", column).len().sort(["len", column], descending=[True, False])
+    counts = counts.with_columns(share=100 * pl.col("len") / pl.col("len").sum().over("policy"))
+    texts: dict[str, list[str]] = {}
+    for policy, value, _, share in counts.iter_rows():
+        name = str(value if value is not None else "none").lower().replace("_", " ")
+        # 99.7 % is not all, and 0.3 % is not none
+        rounded = "<1" if share < 1 else ">99" if 99 < share < 100 else f"{share:.0f}"
+        texts.setdefault(policy, []).append(f"{name} {rounded} %")
+    said = {"policy": list(texts), column: [", ".join(parts) for parts in texts.values()]}
+    return pl.DataFrame(said, schema={"policy": pl.String, column: pl.String})
+
+
+def paired_steps(finals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """From each row of (settings, runs) to the next: the mean over the runs, which all rows share, and its error."""
+    steps = np.diff(finals, axis=0)
+    runs = steps.shape[1]
+    errors = steps.std(axis=1, ddof=1) / np.sqrt(runs) if runs > 1 else np.full(len(steps), np.inf)
+    return steps.mean(axis=1), errors
 
 
 def plus_minus(values: np.ndarray, digits: int = 1) -> str:
@@ -107,34 +247,52 @@ def plus_minus(values: np.ndarray, digits: int = 1) -> str:
     return f"{values.mean():.{digits}f}{spread}"
 
 
-POLICY = "tcgp-ucb"
+def demo_sentence(frame: pl.DataFrame) -> str:
+    """One sentence on what came of the demonstration: of each policy, promises kept and reward."""
+    first, *others = [_one_policy(frame, policy) for policy in paper.DEMONSTRATION]
+    return (
+        f"What was shown: of its promises, {first} of the reward of the best that keeps all; {'; '.join(others)} "
+        "(more than 1 is earned by breaking some)."
+    )
+
+
+def _one_policy(frame: pl.DataFrame, policy: str) -> str:
+    sums = by_run(of(frame, policy)).sum().row(0, named=True)
+    # What is not all is never rounded up to all.
+    percent = min(100.0 * sums["kept"] / sums["touched"], 99.9) if sums["kept"] < sums["touched"] else 100.0
+    reward = sums["reward"] / sums["optimal_reward"]
+    return f"{policy}, which {paper.DEMONSTRATION[policy]}, kept {percent:.1f} % at {reward:.3f}"
+
+
+# Theory -------------------------------------------------------------------------------------------------------
 
 
 def bounds_of(results: Results) -> pl.DataFrame | None:
-    """Bounds on the cumulative regrets of TCGP-UCB in the first run; None for studies that they do not cover.
+    """Bounds of Theorem 1 on the cumulative regrets of TCGP-UCB in the first run, to be drawn beside these.
 
-    The rounds are generated again from the seed. The trade-off study's Variance is not Lipschitz, and the walk through
-    a movies run takes longer than the run. The federated truths are fixed curves and not drawn from the prior, so the
-    bounds are shown for their size, not as a guarantee.
+    None for studies that they do not cover: the trade-off study's Variance is not Lipschitz, and the walk through a
+    movies run takes longer than the run. The rounds are generated again from the seed. The federated truths are fixed
+    curves and not drawn from the prior, so the bounds are shown for their size, not as a guarantee.
     """
-    manifest = results.manifest
-    played = results.frame.filter((pl.col("policy") == POLICY) & (pl.col("run") == 0)).sort("t")
+    manifest, policy = results.manifest, "tcgp-ucb"
+    played = of(results.frame, policy).filter(pl.col("run") == 0).sort("t")
     if manifest["experiment"] != "federated" or played.is_empty():
         return None
-    experiment = paper.federated()
-    entropy = run_entropy(manifest["seed"], 0)
+    experiment, entropy = paper.federated(), run_entropy(manifest["seed"], 0)
     environment = experiment.environment(seed_of(entropy, "environment"))
     rounds = list(itertools.islice(environment.rounds(stream(entropy, "arrivals")), len(played)))
-    picked = [round.contexts[arms] for round, arms in zip(rounds, played["arms"].to_list(), strict=True)]
+    arms = played["arms"].to_list()
+    if any(set(some or ()) - set(range(len(round))) for round, some in zip(rounds, arms, strict=True)):
+        return None  # played on other rounds than the paper's
     bounds = theory.bound_of_run(
         paper.FEDERATED_KERNEL,
-        picked,
+        [round.contexts[some] for round, some in zip(rounds, arms, strict=True)],
         noise_std=paper.NOISE_STD,
         zeta=paper.ZETA,
         delta=paper.DELTA,
         max_arms=np.maximum.accumulate([len(round) for round in rounds]),
     ).run
     return pl.concat(
-        pl.DataFrame({"policy": POLICY, "run": 0, "t": played["t"], "quantity": quantity, "bound": values})
+        pl.DataFrame({"policy": policy, "run": 0, "t": played["t"], "quantity": quantity, "bound": values})
         for quantity, values in (("super-arm regret", bounds.super_arm), ("group regret", bounds.group))
     )

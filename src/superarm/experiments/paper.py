@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +31,50 @@ from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.posteriors.engines.inducing import RandomSubset
 from superarm.posteriors.gaussian_process import GaussianProcess, SparsePosterior
 from superarm.posteriors.posterior import Posterior
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A study in words and size: a line, what happens in it, T, and how many runs."""
+
+    title: str
+    explanation: str
+    rounds: int
+    runs: int
+    paper_says_runs: bool = True
+
+
+STUDIES = {
+    "federated": Study(
+        title="Privacy-aware federated learning: requests to clients under limits on leakage (section 5.1)",
+        explanation="Each round a server asks clients to train on parts of their data, to learn as much as possible "
+        "while what leaks from each client stays below the limit that this client set.",
+        rounds=100,
+        runs=8,
+    ),
+    "movies": Study(
+        title="Caching-aware movie recommendation: movie-user pairs under floors for locations (section 5.2)",
+        explanation="Each round twenty pairs of a movie and a user are picked and cached, to match the users' "
+        "interests as well as possible while every location that is served gets at least what it was promised.",
+        rounds=200,
+        runs=20,
+    ),
+    "tradeoff": Study(
+        title="The trade-off parameter zeta: whole groups under a floor on their variance (appendix)",
+        explanation="The parameter ζ of TCGP-UCB moves exploration between super arms and groups; here the same rounds "
+        "are played with several values of it, to see what each costs in super-arm and in group regret.",
+        rounds=100,
+        runs=8,
+        paper_says_runs=False,
+    ),
+    "problems": Study(
+        title="Random problems: one for each run, with every group reward in both senses",
+        explanation="Every run is another problem from one random generator, with its own kernel, promise, size and "
+        "noise; the policies know kernel and noise, and nobody has tuned anything on these problems.",
+        rounds=100,
+        runs=50,
+    ),
+}
 
 DELTA = 0.05
 ZETA = 0.5
@@ -103,12 +149,9 @@ def federated() -> Experiment:
         "cgp-ucb": lambda s, delta=DELTA: CGPUCB(GaussianProcess(kernel, NOISE_STD), delta=delta, seed=s.seed)
     }
     return Experiment(
-        name="federated",
-        title="Privacy-aware federated learning: requests to clients under limits on leakage (section 5.1)",
+        **_known("federated"),
         environment=lambda seed: environment,
         policies={**one_arm, **_systems(kernel, inducing=10)},
-        rounds=100,
-        runs=8,
         zeta=ZETA,
         settings={
             "clients": f"Poisson({environment.clients:g})",
@@ -128,12 +171,9 @@ def movies(data: MovieLens, label: str, kind: DataKind) -> Experiment:
     environment = Movies(data)
     kernel = MOVIES_KERNEL
     return Experiment(
-        name="movies",
-        title="Caching-aware movie recommendation: movie-user pairs under floors for locations (section 5.2)",
+        **_known("movies"),
         environment=lambda seed: environment,
         policies=_systems(kernel, inducing=5),
-        rounds=200,
-        runs=20,
         zeta=ZETA,
         settings={
             "ratings": f"{len(data.ratings)} by {data.ratings['user'].n_unique()} users, {_digest(data)}",
@@ -164,13 +204,10 @@ def tradeoff() -> Experiment:
     zetas = [f"tcgp-ucb zeta={zeta:g}" for zeta in ZETAS]
     others = [name for name in systems if name != "tcgp-ucb"]
     return Experiment(
-        name="tradeoff",
-        title="The trade-off parameter zeta: whole groups under a floor on their variance (appendix)",
+        **_known("tradeoff"),
         environment=environment,
         policies=dict(named(name, systems) for name in (*zetas, *others)),
         systems=systems,
-        rounds=100,
-        runs=8,
         zeta=ZETA,
         settings={
             "groups": f"Poisson({one.groups:g}) of Poisson({one.arms:g}) arms",
@@ -184,6 +221,12 @@ def tradeoff() -> Experiment:
             "delta": DELTA,
         },
     )
+
+
+def _known(name: str) -> dict[str, Any]:
+    """What the table of studies has of an experiment."""
+    study = STUDIES[name]
+    return {"name": name, "title": study.title, "rounds": study.rounds, "runs": study.runs}
 
 
 def _digest(data: MovieLens) -> str:
@@ -202,15 +245,12 @@ def problems() -> Experiment:
     Whoever tries settings by hand does so on ``RandomProblem(0)`` to ``RandomProblem(99)``, which no run draws: its
     seeds are numbers of 63 random bits.
     """
-    systems = {**learners(_told), **BENCHMARKS}
+    systems = {**learners(_known_prior), **BENCHMARKS}
     return Experiment(
-        name="problems",
-        title="Random problems: one for each run, with every group reward in both senses",
+        **_known("problems"),
         environment=RandomProblem,
         policies=systems,
         systems=systems,
-        rounds=100,
-        runs=50,
         zeta=ZETA,
         settings={
             "generator": "superarm.environments.RandomProblem, drawn by the seed of the run",
@@ -224,14 +264,14 @@ def problems() -> Experiment:
     )
 
 
-def _told(setting: Setting) -> GaussianProcess:
+def _known_prior(setting: Setting) -> GaussianProcess:
     problem = setting.environment
     assert isinstance(problem, RandomProblem)
     return GaussianProcess(problem.kernel, problem.noise_std)
 
 
 # What each policy is, in the words of the sentence.
-TELLING = {
+DEMONSTRATION = {
     "cautious": "certifies before it plays",
     "tcgp-ucb": "hopes for the best",
     "tcgp-ts": "samples",
@@ -242,4 +282,4 @@ TELLING = {
 
 def demo() -> Experiment:
     """The federated study with five policies and the benchmark: T = 40, 4 runs."""
-    return federated().with_changes(rounds=40, runs=4, policies=tuple(TELLING))
+    return federated().with_changes(rounds=40, runs=4, policies=tuple(DEMONSTRATION))

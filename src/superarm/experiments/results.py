@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import platform
+import re
 import subprocess
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars.exceptions import PanicException
 
 import superarm
 from superarm.errors import ForeignResults, UnreadableFile
@@ -19,30 +22,45 @@ from superarm.experiments.experiment import DataKind, Experiment, run_entropy, s
 from superarm.simulation import PLAYED
 from superarm.storage import TEMPORARY, replace_file
 
-ALWAYS = (
-    "experiment",
-    "policy",
-    "run",
-    "t",
-    "arms",
-    "reward",
-    "optimal_reward",
-    "super_arm_regret",
-    "group_regret",
-    "total_regret",
-    "groups_touched",
-    "groups_satisfied",
-    "status",
-    "alpha",
-    "select_seconds",
-    "update_seconds",
-)
+Schema = dict[str, pl.DataType | type[pl.DataType]]
+
+IDENTITY: Schema = {"experiment": pl.String, "policy": pl.String, "run": pl.Int64, "t": pl.Int64}  # of a row
 # Null where a policy does not say; results of earlier versions lack them.
-SAID_BY_SOME: dict[str, pl.DataType | type[pl.DataType]] = {
-    name: PLAYED[name] for name in ("kind", "predicted_broken", "covered_1", "covered_2")
+SAID_BY_SOME: Schema = {name: PLAYED[name] for name in ("kind", "predicted_broken", "covered_1", "covered_2")}
+ALWAYS: Schema = {
+    **IDENTITY,
+    "arms": PLAYED["arms"],
+    "reward": pl.Float64,
+    **dict.fromkeys(("optimal_reward", "super_arm_regret", "group_regret", "total_regret"), pl.Float64),
+    **{
+        name: kind
+        for name, kind in PLAYED.items()
+        if name not in ("t", "arms", "reward", "group_regret", *SAID_BY_SOME)
+    },
 }
-COLUMNS = (*ALWAYS, *SAID_BY_SOME)
+# The policy's name without its settings, and these as a JSON object; earlier versions had the full name alone.
+NAME_PARTS: Schema = {"base": pl.String, "settings": pl.String}
+SCHEMA: Schema = {**ALWAYS, **SAID_BY_SOME, **NAME_PARTS}
+COLUMNS = tuple(SCHEMA)
 PACKAGES = ("numpy", "scipy", "numba", "polars")
+DIGEST = "results_sha256"  # of results.parquet, in the manifest
+
+# What a report relies on, where a manifest has it.
+_MANIFEST: dict[str, tuple[type, ...]] = {
+    "experiment": (str,),
+    "title": (str,),
+    "rounds": (int,),
+    "runs": (int,),
+    "seed": (int,),
+    "policies": (list,),
+    "settings": (dict,),
+    "data": (str, type(None)),
+    "data_kind": (str, type(None)),
+    "environments": (list, type(None)),
+    "versions": (dict,),
+    "commit": (str, type(None)),
+}
+_SETTING = re.compile(r"(?<=\S) (\w+)=(\S+)")  # in the names of earlier versions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,30 +72,89 @@ class Results:
 
 
 def read(folder: Path) -> Results:
-    """Read a finished folder."""
+    """Read a finished folder, as it was written or not at all."""
     missing = [name for name in ("manifest.json", "results.parquet") if not (folder / name).exists()]
     if missing:
         raise ForeignResults(
             f"{folder}: no finished results here ({missing[0]} is missing); run the experiment, or let it finish"
         )
-    manifest = _manifest(folder)
+    manifest, content = _manifest(folder), (folder / "results.parquet").read_bytes()
+    if hashlib.sha256(content).hexdigest() != manifest.get(DIGEST, hashlib.sha256(content).hexdigest()):
+        raise _damaged(folder, "not what the run has written")
     try:
-        # From bytes: polars would take [ and * in a path for patterns.
-        frame = pl.read_parquet((folder / "results.parquet").read_bytes())
-    except (ValueError, pl.exceptions.PolarsError) as error:
-        raise UnreadableFile(
-            f"{folder}: damaged results ({error}); delete the file and run the experiment again"
-        ) from error
+        frame = pl.read_parquet(content)  # from bytes: polars would take [ and * in a path for patterns
+    except (Exception, PanicException) as error:  # a decoder is not made for damaged input
+        raise _damaged(folder, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
     missing = [name for name in ALWAYS if name not in frame.columns]
     if missing:
         raise ForeignResults(f"{folder}: results.parquet lacks the columns {missing}")
-    return Results(frame=with_what_some_say(frame), manifest=manifest)
+    kinds = {name: kind for name, kind in SCHEMA.items() if name in frame.columns}
+    for name, kind in kinds.items():
+        if not _fits(frame[name], kind):
+            raise ForeignResults(f"{folder}: results.parquet holds {frame[name].dtype} as {name}, not {_word(kind)}")
+    frame = frame.with_columns(pl.col(name).cast(kind, strict=False) for name, kind in kinds.items())
+    for name in IDENTITY:
+        if frame[name].null_count():
+            raise ForeignResults(f"{folder}: results.parquet has rows without {name}")
+    return Results(frame=complete(frame), manifest=manifest)
 
 
-def with_what_some_say(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with every column of ``SAID_BY_SOME``, null where it was lacking."""
+def _damaged(folder: Path, why: str) -> UnreadableFile:
+    return UnreadableFile(f"{folder}: damaged results ({why}); delete the folder and run the experiment again")
+
+
+def _fits(column: pl.Series, kind: pl.DataType | type[pl.DataType]) -> bool:
+    """Whether the column holds what ``kind`` says; whole numbers of any size will do, also as numbers."""
+    held = column.dtype
+    if column.null_count() == len(column):
+        return True
+    if kind == pl.Float64:
+        return held.is_numeric()
+    return held.is_integer() if kind == pl.Int64 else held == kind
+
+
+def _word(kind: pl.DataType | type[pl.DataType]) -> str:
+    return {pl.Float64: "numbers", pl.Int64: "whole numbers", pl.String: "text"}.get(kind, str(kind))  # type: ignore[arg-type]
+
+
+def complete(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with every column: what an earlier version did not write is null, or taken from the policy's name."""
     lacking = {name: kind for name, kind in SAID_BY_SOME.items() if name not in frame.columns}
-    return frame.with_columns(pl.lit(None, dtype=kind).alias(name) for name, kind in lacking.items())
+    frame = frame.with_columns(pl.lit(None, dtype=kind).alias(name) for name, kind in lacking.items())
+    if NAME_PARTS.keys() <= set(frame.columns):
+        return frame
+    parts = {name: base_and_settings(name) for name in frame["policy"].unique().drop_nulls()}
+    return frame.with_columns(
+        pl.col("policy").replace_strict({name: part[i] for name, part in parts.items()}, default=None).alias(column)
+        for i, column in enumerate(NAME_PARTS)
+    )
+
+
+def base_and_settings(name: str) -> tuple[str, str]:
+    """The columns ``base`` and ``settings`` of a policy of which only the full name is known.
+
+    >>> base_and_settings("tcgp-ucb zeta=0.25 learn=true")
+    ('tcgp-ucb', '{"zeta": 0.25, "learn": true}')
+    """
+    return _SETTING.sub("", name), json.dumps({key: _scalar(value) for key, value in _SETTING.findall(name)})
+
+
+def settings_in(text: str | None) -> dict[str, bool | int | float | str]:
+    """The settings in a cell of the column; none where it holds no such thing."""
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    pairs = found.items() if isinstance(found, dict) else ()
+    return {key: value for key, value in pairs if isinstance(value, (bool, int, float, str))}
+
+
+def _scalar(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, (bool, int, float)) else text
 
 
 def configuration(experiment: Experiment, seed: int) -> dict[str, Any]:
@@ -110,11 +187,10 @@ def claim_folder(folder: Path, experiment: Experiment, seed: int) -> None:
     wanted = configuration(experiment, seed)
     packages = {"superarm": superarm.__version__, **{name: version(name) for name in PACKAGES}}
     versions = {"python": platform.python_version(), **packages}
-    path = folder / "manifest.json"
-    if path.exists():
+    if (folder / "manifest.json").exists():
         manifest = _manifest(folder)
         if not (folder / "results.parquet").exists() and manifest["versions"] != versions:
-            # Rows of two versions in one table would be nobody's results.
+            # Rows of two versions in one table could not be attributed to either.
             wanted = {**wanted, "versions": versions}
         differing = [key for key, value in wanted.items() if manifest.get(key) != value]
         if differing:
@@ -126,17 +202,47 @@ def claim_folder(folder: Path, experiment: Experiment, seed: int) -> None:
         return
     if any(not entry.name.startswith(TEMPORARY) for entry in folder.iterdir()):
         raise ForeignResults(f"{folder}: is not empty and holds no manifest; give another --out")
-    text = json.dumps({**wanted, "versions": versions, "commit": _commit()}, indent=2, ensure_ascii=False)
-    replace_file(path, f"{text}\n".encode())
+    _write_manifest(folder, {**wanted, "versions": versions, "commit": _commit()})
+
+
+def write(folder: Path, frame: pl.DataFrame) -> None:
+    """Write the table, whole or not at all; before it, its digest into the manifest."""
+    content = as_parquet(frame)
+    _write_manifest(folder, {**_manifest(folder), DIGEST: hashlib.sha256(content).hexdigest()})
+    replace_file(folder / "results.parquet", content)
+
+
+def as_parquet(frame: pl.DataFrame) -> bytes:
+    """The content of a Parquet file."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    text = json.dumps(manifest, indent=2, ensure_ascii=False)
+    replace_file(folder / "manifest.json", f"{text}\n".encode())
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         manifest = None
-    if not isinstance(manifest, dict) or not {"experiment", "seed", "data", "versions"} <= manifest.keys():
-        raise UnreadableFile(f"{folder / 'manifest.json'}: damaged; give another --out, or delete the folder")
+    needed = ("experiment", "seed", "data", "versions")
+    wrong: list[str] = ["content"]
+    if isinstance(manifest, dict):
+        wrong = [name for name in needed if name not in manifest]
+        wrong += [name for name, kinds in _MANIFEST.items() if name in manifest and type(manifest[name]) not in kinds]
+        wrong += [
+            name
+            for name in ("policies", "environments")
+            if name not in wrong and not all(isinstance(item, str) for item in manifest.get(name) or [])
+        ]
+    if wrong:
+        raise UnreadableFile(
+            f"{folder / 'manifest.json'}: damaged ({', '.join(wrong)}); give another --out, or delete the folder"
+        )
     return {"data_kind": _kind_in_words(manifest["data"]), **manifest}
 
 
@@ -147,18 +253,6 @@ def _kind_in_words(data: str | None) -> DataKind | None:
     if ", not the paper's " in data:
         return DataKind.OTHER
     return DataKind.SYNTHETIC if data.startswith("a synthetic look-alike") else DataKind.PAPERS
-
-
-def write_frame(path: Path, frame: pl.DataFrame) -> None:
-    """Write a table, whole or not at all."""
-    replace_file(path, as_parquet(frame))
-
-
-def as_parquet(frame: pl.DataFrame) -> bytes:
-    """The content of a Parquet file."""
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    return buffer.getvalue()
 
 
 def _commit() -> str | None:

@@ -7,6 +7,7 @@ is interrupted starts that unit again and no row is lost or doubled. When every 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import threading
@@ -22,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from superarm.errors import ForeignResults, InvalidArgument
 from superarm.experiments.experiment import BENCHMARK, Experiment, Setting, run_entropy, seed_of
-from superarm.experiments.results import COLUMNS, Results, as_parquet, claim_folder, read, write_frame
+from superarm.experiments.results import SCHEMA, Results, as_parquet, claim_folder, read, write
 from superarm.kernels import stationary
 from superarm.oracles.decomposition.model import compiled
 from superarm.posteriors import rows
@@ -134,7 +135,7 @@ def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Co
             for _ in workers(delayed(unit.play)(os.getpid()) for unit in missing):
                 pass
     frame = pl.concat(_rows_of_run(experiment, units, run) for run in range(experiment.runs))
-    write_frame(folder / "results.parquet", frame)
+    write(folder, frame)
     shutil.rmtree(folder / "parts")
     return read(folder)
 
@@ -151,12 +152,13 @@ def _rows_of_run(experiment: Experiment, units: list[Unit], run: int) -> pl.Data
     played = {unit.policy: rows for unit in units if unit.run == run and (rows := unit.played()) is not None}
     # All policies of a run meet the same rounds, one after the other.
     optimal = played[BENCHMARK]["reward"].alias("optimal_reward")
-    return pl.concat(
-        with_regret(frame.with_columns(optimal), experiment.zeta)
-        .with_columns(experiment=pl.lit(experiment.name), policy=pl.lit(policy), run=pl.lit(run, dtype=pl.Int64))
-        .select(COLUMNS)
-        for policy, frame in played.items()
-    )
+    tables = []
+    for policy, rows in played.items():
+        base, settings = experiment.base_and_settings(policy)
+        names = {"experiment": experiment.name, "policy": policy, "base": base, "settings": json.dumps(settings)}
+        columns = {**{name: pl.lit(value) for name, value in names.items()}, "run": pl.lit(run, dtype=pl.Int64)}
+        tables.append(with_regret(rows.with_columns(optimal), experiment.zeta).with_columns(**columns).select(*SCHEMA))
+    return pl.concat(tables)
 
 
 class _Rate(ProgressColumn):

@@ -11,15 +11,16 @@ from superarm.datasets.movielens import MovieLens, read
 from superarm.datasets.synthetic import synthetic
 from superarm.errors import InvalidArgument, MissingData
 from superarm.experiments import paper
-from superarm.experiments.experiment import DataKind, Experiment, Value, base_of, settings_of, stated, varied
-from superarm.experiments.paper import problems
+from superarm.experiments.experiment import (
+    DataKind,
+    Experiment,
+    Value,
+    default_settings,
+    name_with_settings,
+    varied,
+)
+from superarm.experiments.paper import STUDIES
 
-STUDIES = {
-    "federated": "requests to clients under limits on leakage (section 5.1 of the paper)",
-    "movies": "movie-user pairs under floors for locations (section 5.2); needs MovieLens data",
-    "tradeoff": "whole groups under a floor on their variance, five values of zeta (appendix)",
-    "problems": "50 random problems with every group reward in both senses, one for each run",
-}
 POLICIES = {
     "tcgp-ucb": "the paper's algorithm with the exact posterior",
     "stcgp-ucb": "the same with the paper's sparse posterior",
@@ -48,12 +49,12 @@ SWEEP: dict[str, dict[str, tuple[Value, ...]]] = {
 def settings_by_policy() -> dict[str, str]:
     """The settings of every policy with their defaults, as a command would name them."""
     makers = paper.federated().systems  # where all of them play
-    return {name: stated("", settings_of(make)).strip() for name, make in makers.items()}
+    return {name: name_with_settings("", default_settings(make)).strip() for name, make in makers.items()}
 
 
 def with_sweep(experiment: Experiment) -> Experiment:
     """The experiment with the settings of the sweep of the policies that it plays already."""
-    played = {base_of(name) for name in experiment.policies}
+    played = {experiment.base_and_settings(name)[0] for name in experiment.policies}
     more = varied(experiment.systems, {name: grid for name, grid in SWEEP.items() if name in played})
     return experiment.with_changes(policies=(*experiment.policies, *more))
 
@@ -65,7 +66,7 @@ def study(name: str, *, data: str | None = None, console: Console | None = None)
     if name != "movies":
         if data is not None:
             raise InvalidArgument("data", f"nothing: {name} uses no data", repr(data))
-        return {"federated": paper.federated, "tradeoff": paper.tradeoff, "problems": problems}[name]()
+        return {"federated": paper.federated, "tradeoff": paper.tradeoff, "problems": paper.problems}[name]()
     return paper.movies(*_movielens(data, console))
 
 

@@ -15,12 +15,12 @@ import polars as pl
 from superarm.calibration.broken_promises import judge_promises
 from superarm.calibration.coverage import LEVEL, judge
 from superarm.calibration.verdict import Finding, Verdict
-from superarm.report import curves, panels, theme
-from superarm.report.curves import checked, thinned
+from superarm.experiments import measures
+from superarm.report import panels, theme
 from superarm.report.figure import Figure, alternative
-from superarm.report.panels import POWERS, colour, dashes, panel, present, round_axis, seen, zero_and_decades
-from superarm.report.summary import number
-from superarm.report.theme import Style, ordered
+from superarm.report.numbers import number
+from superarm.report.panels import POWERS, colour, dashes, panel, present, round_axis, seen, thinned, zero_and_decades
+from superarm.report.theme import Style
 
 WINDOW = 10  # rounds that a point of the coverage chart looks back on
 OUTPUTS = {1: "covered_1", 2: "covered_2"}
@@ -41,7 +41,7 @@ class Honesty:
 
 def honesty(frame: pl.DataFrame) -> tuple[Honesty, ...]:
     """The verdicts on every policy that says what it believes, in the order of the legends."""
-    frame = checked(frame)
+    frame = theme.checked(frame)
     runs = (
         _with_arms(frame)
         .group_by("policy", "run", maintain_order=True)
@@ -54,8 +54,7 @@ def honesty(frame: pl.DataFrame) -> tuple[Honesty, ...]:
         )
     )
     found = []
-    for policy in ordered(frame["policy"]):
-        mine = runs.filter(pl.col("policy") == policy)
+    for (policy,), mine in runs.group_by("policy", maintain_order=True):
         seen = mine.filter(pl.col("seen") > 0)
         sizes = seen["seen"].cast(pl.Float64).to_numpy()
         intervals = tuple(
@@ -110,27 +109,18 @@ def coverage_by_round(frame: pl.DataFrame, output: int) -> pl.DataFrame:
 
     Policies without beliefs are left out, and so are rounds before which nothing was looked at.
     """
-    column = OUTPUTS[output]
     rounds = (
         _with_arms(frame)
         .group_by("policy", "t", maintain_order=True)
-        .agg(inside=pl.col(column).sum(), looked_at=pl.col("looked_at").sum())
-        .sort("t", maintain_order=True)
+        .agg(inside=pl.col(OUTPUTS[output]).sum(), looked_at=pl.col("looked_at").sum())
     )
-    place = {policy: number for number, policy in enumerate(ordered(frame["policy"]))}
     recent = pl.col("inside", "looked_at").rolling_sum(WINDOW, min_samples=1).over("policy", order_by="t")
     return (
         rounds.with_columns(recent)
         .filter(pl.col("looked_at") > 0)
         .select("policy", "t", mean=pl.col("inside") / pl.col("looked_at"))
         .with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in ("std", "low", "high"))
-        .sort(pl.col("policy").replace_strict(place, return_dtype=pl.Int64), "t")
     )
-
-
-def predicting(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rounds whose broken promises were predicted, with how many ``broke``."""
-    return frame.drop_nulls("predicted_broken").with_columns(broke=_broken().cast(pl.Float64))
 
 
 def _with_arms(frame: pl.DataFrame) -> pl.DataFrame:
@@ -150,7 +140,7 @@ NAMES = {1: "Output 1: what is earned", 2: "Output 2: what groups care about"}
 
 def coverage(frame: pl.DataFrame) -> Figure:
     """Coverage of the intervals round by round, for each output."""
-    looks = theme.styles(frame["policy"])
+    looks = theme.styles(frame)
     named = {NAMES[output]: coverage_by_round(frame, output) for output in NAMES}
     drawn = tuple(
         panels.curves(curve, looks, name=f"coverage_{place}", title=title, y="inside", percent=True, rule=LEVEL)
@@ -175,28 +165,24 @@ def coverage(frame: pl.DataFrame) -> Figure:
 
 def promises(frame: pl.DataFrame) -> Figure:
     """Broken promises beside those that were predicted."""
-    looks = theme.styles(frame["policy"])
-    told = predicting(frame)
+    looks = theme.styles(frame)
+    predicting = frame.drop_nulls("predicted_broken").with_columns(broken=_broken())
     drawn: tuple[alt.LayerChart, ...] = ()
     said = ""
-    if not told.is_empty():
-        sums = {
-            kind: curves.cumulative(told, column)
-            for kind, column in (("broken", "broke"), ("predicted", "predicted_broken"))
-        }
+    if not predicting.is_empty():
         over_time = pl.concat(
-            [curves.over_runs(values).select("policy", "t", "mean", kind=pl.lit(kind)) for kind, values in sums.items()]
+            measures.over_runs(measures.cumulative(predicting, column)).select(
+                "policy", "t", pl.col("mean").cast(pl.Float64), kind=pl.lit(kind)
+            )
+            for kind, column in (("broken", "broken"), ("predicted", "predicted_broken"))
         )
-        by_run = curves.last_round(sums["broken"]).join(
-            curves.last_round(sums["predicted"]).select("policy", "run", predicted="value"), on=["policy", "run"]
-        )
-        by_run = by_run.select("policy", "run", "predicted", broken="value")
+        by_run = measures.by_run(predicting).select("policy", "run", "predicted", pl.col("broken").cast(pl.Float64))
         drawn = (
             broken_over_time(over_time, looks, title="Up to round t, mean of the runs"),
             broken_by_run(by_run, looks, title="Run by run"),
         )
         means = by_run.group_by("policy", maintain_order=True).agg(pl.col("predicted", "broken").mean())
-        said = "; ".join(f"{p} {number(told)} predicted, {number(came)} broken" for p, told, came in means.iter_rows())
+        said = "; ".join(f"{name} {number(few)} predicted, {number(many)} broken" for name, few, many in means.rows())
     return Figure(
         name="promises",
         title="Do promises break as often as predicted?",
@@ -217,16 +203,7 @@ def broken_over_time(
 ) -> alt.LayerChart:
     """Broken promises (thick) and predicted ones (thin) up to round t.
 
-    Parameters
-    ----------
-    curve
-        policy, t, kind ("broken" or "predicted"), mean
-    looks
-        of all policies of the page
-    title
-        over the panel
-    height
-        of the panel in pixels
+    ``curve`` has policy, t, kind ("broken" or "predicted"), mean.
     """
     there = present(curve, looks)
     tooltip = [
@@ -253,16 +230,7 @@ def broken_over_time(
 def broken_by_run(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str, height: int = 260) -> alt.LayerChart:
     """Broken against predicted promises: rings for runs, dots for their means, and the line where both are equal.
 
-    Parameters
-    ----------
-    table
-        policy, run, predicted, broken
-    looks
-        of all policies of the page
-    title
-        over the panel
-    height
-        of the panel in pixels
+    ``table`` has policy, run, predicted, broken.
     """
     ticks = zero_and_decades([*table["predicted"], *table["broken"]])
     scale = alt.Scale(type="symlog", constant=ticks[1], domain=[-0.25 * ticks[1], ticks[-1]], nice=False)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from superarm.report import curves, theme
-from superarm.report.panels import CROWD
-from superarm.report.summary import number
+from superarm.report import theme
+from superarm.report.numbers import number
+from superarm.report.panels import CROWD, drawn_rounds
 from superarm.report.theme import Style
 
 
@@ -62,7 +62,7 @@ def band(frame: pl.DataFrame, *, apart: bool = False) -> str:
     """The sentence on what lines and bands are; ``apart``: every policy has a panel of its own."""
     runs = runs_of(frame)
     rounds = int(frame["t"].max())  # type: ignore[arg-type]  # a frame that was checked has rounds
-    drawn = len(curves.drawn_rounds(rounds))
+    drawn = len(drawn_rounds(rounds))
     thin = f" Of {rounds:,} rounds {drawn} evenly spaced ones are drawn, each with its own value."
     thin = "" if drawn == rounds else thin
     if runs == 1:

@@ -12,12 +12,12 @@ from rich.table import Table
 
 from superarm.experiments.claims import evaluate
 from superarm.experiments.experiment import DataKind
-from superarm.experiments.measures import bounds_of
-from superarm.experiments.promises import SETTLED
+from superarm.experiments.measures import LATE, bounds_of, summary
 from superarm.experiments.results import read
+from superarm.report import theme
 from superarm.report.calibration import honesty, in_a_line
+from superarm.report.numbers import number, percent, spread
 from superarm.report.page import write_report
-from superarm.report.summary import number, percent, spread, summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,14 +43,14 @@ def warning(frame: pl.DataFrame) -> str | None:
 
 def table(frame: pl.DataFrame) -> Group:
     """The summary for a terminal: what each policy earned, and what became of the promises."""
-    found = summary(frame)
+    found = summary(theme.checked(frame))
     listing = _listing("policy")
     heads = (
         "reward /\nbenchmark's",
         "the same\npooled",
         "group\nregret",
         "groups\nsatisfied",
-        f"after\nround {SETTLED}",
+        f"after\nround {LATE}",
     )
     for head in heads:
         listing.add_column(head, justify="right", no_wrap=True)

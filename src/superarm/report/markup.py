@@ -8,10 +8,11 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
+from superarm.experiments.claims import Claim
 from superarm.experiments.experiment import DataKind
 from superarm.report.calibration import WHAT_TO_DO, Honesty, warnings
 from superarm.report.figure import Figure
@@ -26,30 +27,6 @@ VERDICTS = {
     "not met": ("✗", "fails"),
     "not measured": ("–", "unmeasured"),
 }
-
-
-class Claim(Protocol):
-    """A statement of the paper, what was measured here, and what follows."""
-
-    @property
-    def claim(self) -> str:
-        """What the paper says, in a sentence."""
-
-    @property
-    def paper(self) -> str:
-        """The paper's figure."""
-
-    @property
-    def measured(self) -> str:
-        """The figure measured here."""
-
-    @property
-    def verdict(self) -> str:
-        """One of :data:`VERDICTS`."""
-
-    @property
-    def remark(self) -> str:
-        """What a reader should know besides; may be empty."""
 
 
 def text(value: object) -> str:
@@ -163,7 +140,7 @@ def claims_table(claims: Sequence[Claim], *, name: str = "Claims of the paper", 
     for claim in claims:
         icon, kind = VERDICTS.get(claim.verdict, ("?", "unmeasured"))
         body.append(
-            f'<tr><th scope="row">{text(claim.claim)}</th><td>{text(claim.paper)}</td>'
+            f'<tr><th scope="row">{text(claim.claim)}</th><td>{text(claim.expected)}</td>'
             f"<td>{_signed(claim.measured)}</td>"
             f'<td class="verdict {kind}"><span class="icon" aria-hidden="true">{icon}</span>{text(claim.verdict)}</td>'
             f"<td>{_signed(claim.remark)}</td></tr>"

@@ -20,30 +20,19 @@ import altair as alt
 import polars as pl
 import vl_convert
 
+from superarm.experiments.claims import Claim
+from superarm.experiments.measures import summary
+from superarm.experiments.paper import STUDIES
 from superarm.report import markup, tables, theme
 from superarm.report.calibration import honesty
-from superarm.report.charts import figures
-from superarm.report.curves import checked
 from superarm.report.explorer import points
 from superarm.report.figure import Figure
-from superarm.report.markup import Claim
-from superarm.report.summary import summary
+from superarm.report.figures import figures
 from superarm.storage import replace_file
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # the version that Altair writes
 PIXELS = 2.0  # of a PNG for each of the chart
 _CLIP = re.compile(r'((?:id="|url\(#)clip)(\d+)(?=["\)])')
-
-_EXPLANATIONS = {
-    "federated": "Each round a server asks clients to train on parts of their data, to learn as much as possible while "
-    "what leaks from each client stays below the limit that this client set.",
-    "movies": "Each round twenty pairs of a movie and a user are picked and cached, to match the users' interests as "
-    "well as possible while every location that is served gets at least what it was promised.",
-    "tradeoff": "The parameter ζ of TCGP-UCB moves exploration between super arms and groups; here the same rounds are "
-    "played with several values of it, to see what each costs in super-arm and in group regret.",
-    "problems": "Every run is another problem from one random generator, with its own kernel, promise, size and noise; "
-    "the policies know kernel and noise, and nobody has tuned anything on these problems.",
-}
 
 
 def write_report(
@@ -104,11 +93,12 @@ def export(figure: Figure) -> dict[str, bytes]:
 
 def page(frame: pl.DataFrame, manifest: Mapping[str, Any], claims: Sequence[Claim], drawn: Sequence[Figure]) -> str:
     """The whole page as HTML."""
-    frame = checked(frame)
-    looks = theme.styles(frame["policy"])
+    frame = theme.checked(frame)
+    looks = theme.styles(frame)
     found = honesty(frame)
     title = str(manifest.get("title") or manifest.get("experiment") or "Results")
-    explanation = _EXPLANATIONS.get(str(manifest.get("experiment")), "")
+    study = STUDIES.get(str(manifest.get("experiment")))
+    explanation = study.explanation if study else ""
     charts = {f"{f.name}-{n}": _embedded(panel) for f in drawn for n, panel in enumerate(f.panels)}
     themes = {name: theme.config(looks, dark=name == "dark", page=True) for name in ("light", "dark")}
     main = f"""<main>

@@ -15,13 +15,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from superarm.report.curves import spread_over_runs, thinned
+from superarm.experiments.measures import over_runs
 from superarm.report.theme import Style
 
 ISOLATE = alt.param(name="isolate", value=[])
 CHOSEN = "length(isolate) == 0 || indexof(isolate, datum.policy) >= 0"
 CROWD = 10  # policies; with more, their bands would hide the lines
 MOST_DECADES = 6  # that a scale with a zero shows
+DRAWN = 200  # rounds that a curve shows at most: more than that is beyond a screen's pixels
 DIGITS = 6  # significant digits of the numbers in a chart: far below a pixel
 POWERS = (
     "datum.value >= 1e5 || datum.value > 0 && datum.value < 1e-3 "
@@ -44,28 +45,11 @@ def curves(
 ) -> alt.LayerChart:
     """Mean lines and ± std bands, and a rule at the nearest round whose tooltip lists every policy's mean.
 
-    In a crowd only the bands of isolated policies are seen.
-
-    Parameters
-    ----------
-    curve
-        policy, t, mean, std, low, high
-    looks
-        of all policies of the page, so that a policy keeps its colour where others are missing
-    name
-        of the panel: letters, digits and underscores, different from its neighbours'
-    title, y
-        over the panel, along its vertical axis
-    domain
-        the ends of the y axis, beyond which bands are clipped; None fits it to the bands
-    alone
-        the title names the only policy: no legend, and no dashes, which break up a curve that jumps
-    percent
-        show values as percentages
-    rule
-        where the values should be: a line across
-    height
-        of the panel in pixels
+    ``curve`` has policy, t, mean, std, low, high; ``looks`` those of all policies of the page, so that a policy keeps
+    its colour where others are missing; ``name`` is that of the panel in the page: letters, digits and underscores.
+    Bands are clipped at the ends of ``domain``; None fits the axis to them. In a crowd only the bands of isolated
+    policies are seen. ``alone``: the title names the only policy, so there is no legend, and no dashes, which break up
+    a curve that jumps. A ``rule`` across is where the values should be.
     """
     there = present(curve, looks)
     crowded = len(there) > CROWD
@@ -120,16 +104,9 @@ def curves(
 def against_zeta(finals: pl.DataFrame, *, title: str, y: str, height: int = 240) -> alt.LayerChart:
     """Final regret of each run (rings), their mean (dots on a line) and ± std (bars) against zeta.
 
-    Parameters
-    ----------
-    finals
-        zeta, run, value
-    title, y
-        over the panel, along its vertical axis
-    height
-        of the panel in pixels
+    ``finals`` has zeta, run, value.
     """
-    mean = spread_over_runs(finals.select("zeta", "value"), "zeta").sort("zeta")
+    mean = over_runs(finals.select("zeta", "value"), "zeta").sort("zeta")
     x = alt.X("zeta:Q").title("trade-off parameter ζ").scale(domain=[0, 1])
     x = x.axis(values=mean["zeta"].to_list(), format=".4~f", labelOverlap=True, labelFlush=False)
 
@@ -154,14 +131,8 @@ def against_zeta(finals: pl.DataFrame, *, title: str, y: str, height: int = 240)
 def intervals(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str) -> alt.LayerChart:
     """Milliseconds a round on a log scale: median (dot), quartiles (bar) and deciles (line) of each policy.
 
-    Parameters
-    ----------
-    table
-        policy, p10, p25, median, p75, p90
-    looks
-        of all policies of the page: each has its row, so that panels can be read across
-    title
-        over the panel
+    ``table`` has policy, p10, p25, median, p75, p90. Each policy of the page has its row, so that panels can be read
+    across.
     """
     powers = decades(table["p10"].min(), table["p90"].max())
     scale = alt.Scale(type="log", domain=[powers[0], powers[-1]], nice=False)
@@ -191,16 +162,7 @@ def bounded(
 ) -> alt.LayerChart:
     """Regret (thick, in the policy's dashes) and its bound (thin), each named at its end, on a log scale.
 
-    Parameters
-    ----------
-    curve
-        policy, t, kind ("regret" or "bound"), value; positive values only
-    looks
-        of all policies of the page
-    title, y
-        over the panel, along its vertical axis
-    height
-        of the panel in pixels
+    ``curve`` has policy, t, kind ("regret" or "bound"), value; positive values only.
     """
     there = present(curve, looks)
     powers = decades(curve["value"].min(), curve["value"].max())
@@ -224,6 +186,25 @@ def bounded(
         highest.mark_text(align="right", dx=-2, dy=-9).encode(text="kind:N"),
     ]
     return panel(layers, thinned(curve), title, height)
+
+
+def drawn_rounds(rounds: int, at_most: int = DRAWN) -> list[int]:
+    """The rounds of 1, ..., ``rounds`` that are drawn: all, or evenly spaced ones with the first and the last.
+
+    Examples
+    --------
+    >>> drawn_rounds(9, at_most=5)
+    [1, 3, 5, 7, 9]
+    """
+    if rounds <= at_most:
+        return list(range(1, rounds + 1))
+    return sorted({1 + round(number * (rounds - 1) / (at_most - 1)) for number in range(at_most)})
+
+
+def thinned(curve: pl.DataFrame, at_most: int = DRAWN) -> pl.DataFrame:
+    """The curve at the drawn rounds, with its values there as they are."""
+    last = curve["t"].max()
+    return curve if not isinstance(last, int) else curve.filter(pl.col("t").is_in(drawn_rounds(last, at_most)))
 
 
 def decades(low: Any, high: Any) -> list[float]:

@@ -5,21 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from superarm.calibration.verdict import Finding, Verdict
-from superarm.experiments.claims import UNKNOWN
+from superarm.experiments.claims import TARGETS, UNKNOWN, evaluate
 from superarm.experiments.experiment import BENCHMARK, DataKind
-from superarm.experiments.measures import of, satisfied_after
-from superarm.experiments.promises import SETTLED, evaluate
+from superarm.experiments.measures import LATE, by_run
 from superarm.report.calibration import Honesty
 from superarm.report.markup import claims_table, scrolling, swatch, text
-from superarm.report.summary import number, percent, spread
-from superarm.report.theme import Style, ordered
+from superarm.report.numbers import number, percent, spread
+from superarm.report.theme import Style
 
 # a finding about honesty: its words, icon and class
 FINDINGS = {
@@ -39,7 +36,7 @@ def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
         "Super-arm regret, positive part",
         "Group regret",
         "Satisfied groups, pooled",
-        f"Satisfied after round {SETTLED}, pooled",
+        f"Satisfied after round {LATE}, pooled",
         "Satisfied groups, mean of runs",
     ]
     costs = ["Select, median ms", "Update, median ms", "Smallest α, at the index"]
@@ -89,7 +86,7 @@ def tradeoff(points: pl.DataFrame, looks: Mapping[str, Style]) -> str:
         "Reward ÷ benchmark’s, pooled",
         "Group regret",
         "Satisfied groups, pooled",
-        f"Satisfied after round {SETTLED}",
+        f"Satisfied after round {LATE}",
         "Broken promises a run",
         "Predicted a run",
         "Select, median ms",
@@ -169,111 +166,75 @@ def _finding(verdict: Verdict | None) -> str:
 
 
 KEPT = 0.99  # share of touched groups that should be satisfied
-
-_MEASURES = ("Reward ÷ optimum’s", "Group regret", f"Satisfied after round {SETTLED}", "Broken / predicted")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What came of one policy in one run."""
-
-    reward: float | None  # over the optimum's; None where that is 0
-    group_regret: float
-    satisfied: float | None  # after the first rounds; None where nothing was touched
-    broken: int
-    predicted: float | None  # None from a policy that predicts nothing
-
-    @property
-    def failed(self) -> bool:
-        """Whether too few promises were kept."""
-        return self.satisfied is not None and self.satisfied < KEPT
-
-
-def outcomes(frame: pl.DataFrame, policy: str) -> dict[int, Outcome]:
-    """What came of a policy in each run."""
-    late = {run: (touched, kept) for run, touched, kept in satisfied_after(frame, policy, SETTLED).iter_rows()}
-    found = {}
-    for (run,), rows in of(frame, policy).group_by("run", maintain_order=True):
-        touched, kept = late[run]
-        reward, optimum = (float(rows[name].to_numpy().sum()) for name in ("reward", "optimal_reward"))
-        predicted = rows["predicted_broken"]
-        found[run] = Outcome(
-            reward=reward / optimum if optimum else None,
-            group_regret=float(rows["group_regret"].to_numpy().sum()),
-            satisfied=kept / touched if touched else None,
-            broken=int((rows["groups_touched"] - rows["groups_satisfied"]).sum()),
-            predicted=None if predicted.null_count() == len(rows) else float(predicted.sum()),
-        )
-    return found
+_MEASURES = ("Reward ÷ optimum’s", "Group regret", f"Satisfied after round {LATE}", "Broken / predicted")
 
 
 def problems(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
     """The problems of a study, policy beside policy; nothing for a study whose runs are all of one problem."""
     described = manifest.get("environments")
-    if not described or "predicted_broken" not in frame.columns:
+    if not described:
         return ""
-    policies = [policy for policy in ordered(frame["policy"]) if policy != BENCHMARK]
-    found = {policy: outcomes(frame, policy) for policy in policies}
+    runs = by_run(frame.filter(pl.col("policy") != BENCHMARK)).with_columns(
+        failed=(pl.col("satisfied_late") < KEPT).fill_null(False)
+    )
+    found = {policy: mine for (policy,), mine in runs.group_by("policy", maintain_order=True)}
     return f"""<section aria-labelledby="problems">
 <h2 id="problems">Problems</h2>
 <p>Every run is a problem of its own. A ✗ marks problems in which less than {KEPT:g} of the groups touched after round \
-{SETTLED} were satisfied. Predicted are the broken promises that a policy expected by its own probabilities. A problem \
+{LATE} were satisfied. Predicted are the broken promises that a policy expected by its own probabilities. A problem \
 reads: promise, dimension D, kernel with lengthscale l, mean number of groups G, size K (=K: exactly so many; W: whole \
 groups), noise n, and whether groups have caps.</p>
 <h3>All problems together</h3>
 {_overview(found)}
 <h3>Problem by problem</h3>
 {_table(found, described)}
-{"".join(_failures(policy, of_runs, described) for policy, of_runs in found.items())}</section>"""
+{"".join(_failures(policy, mine, described) for policy, mine in found.items())}</section>"""
 
 
-def _overview(found: Mapping[str, Mapping[int, Outcome]]) -> str:
+def _overview(found: Mapping[str, pl.DataFrame]) -> str:
     heads = (f"Satisfied at least {KEPT:g}", "Reward, mean", "Reward, least", "Group regret, median", _MEASURES[3])
     body = []
-    for policy, of_runs in found.items():
-        all_of_them = list(of_runs.values())
-        judged = [outcome for outcome in all_of_them if outcome.satisfied is not None]
-        rewards = [outcome.reward for outcome in all_of_them if outcome.reward is not None]
-        predicted = [outcome.predicted for outcome in all_of_them if outcome.predicted is not None]
+    for policy, runs in found.items():
+        judged = runs.drop_nulls("satisfied_late")
+        rewards: Any = runs["reward_ratio"]  # polars types the least of a column as anything
+        regret: Any = runs["group_regret"].median()
+        predicted = float(runs["predicted"].sum()) if runs["predicted"].count() else None
         cells = (
-            f"{sum(not outcome.failed for outcome in judged)} of {len(judged)}" if judged else "–",
-            number(float(np.mean(rewards)) if rewards else None),
-            number(min(rewards, default=None)),
-            number(float(np.median([outcome.group_regret for outcome in all_of_them]))),
-            _against(sum(outcome.broken for outcome in all_of_them), sum(predicted) if predicted else None),
+            f"{(~judged['failed']).sum()} of {len(judged)}" if len(judged) else None,
+            *(number(rewards.mean()), number(rewards.min()), number(regret)),
+            _against(int(runs["broken"].sum()), predicted),
         )
         body.append(f'<tr><th scope="row">{text(policy)}</th>{"".join(map(_figure, cells))}</tr>')
-    head = "".join(f'<th scope="col" class="figure">{name}</th>' for name in heads)
-    table = f'<table class="summary"><thead><tr><th scope="col">Policy</th>{head}</tr></thead>'
-    return scrolling("All problems together", table, body)
+    return scrolling("All problems together", _head([(name, True) for name in heads]), body)
 
 
-def _table(found: Mapping[str, Mapping[int, Outcome]], described: Sequence[str]) -> str:
+def _table(found: Mapping[str, pl.DataFrame], described: Sequence[str]) -> str:
     groups = "".join(f'<th scope="col" colspan="{len(_MEASURES)}">{text(policy)}</th>' for policy in found)
     names = "".join(f'<th scope="col" class="figure">{name}</th>' for name in _MEASURES) * len(found)
     head = f'<tr><th scope="col" rowspan="2">Problem</th>{groups}</tr><tr>{names}</tr>'
+    rows = {policy: {row["run"]: row for row in mine.iter_rows(named=True)} for policy, mine in found.items()}
     body = []
     for run, description in enumerate(described):
-        cells = "".join(_cells(of_runs.get(run)) for of_runs in found.values())
+        cells = "".join(_cells(of_runs.get(run)) for of_runs in rows.values())
         body.append(f'<tr><th scope="row">{text(description)}</th>{cells}</tr>')
     return scrolling("Problem by problem", f'<table class="summary"><thead>{head}</thead>', body)
 
 
-def _cells(outcome: Outcome | None) -> str:
-    if outcome is None:  # a run that is not finished
-        return _figure("–") * len(_MEASURES)
-    kept = f"{'✗ ' if outcome.failed else ''}{number(outcome.satisfied, 3)}"
+def _cells(row: Mapping[str, Any] | None) -> str:
+    if row is None:  # a run that is not finished
+        return _figure(None) * len(_MEASURES)
+    kept = f"{'✗ ' if row['failed'] else ''}{number(row['satisfied_late'], 3)}"
     return (
-        _figure(number(outcome.reward))
-        + _figure(number(outcome.group_regret))
-        + _figure(kept, fails=outcome.failed)
-        + _figure(_against(outcome.broken, outcome.predicted))
+        _figure(number(row["reward_ratio"]))
+        + _figure(number(row["group_regret"]))
+        + _figure(kept, fails=row["failed"])
+        + _figure(_against(row["broken"], row["predicted"]))
     )
 
 
-def _failures(policy: str, of_runs: Mapping[int, Outcome], described: Sequence[str]) -> str:
-    failed = [described[run] for run, outcome in of_runs.items() if outcome.failed]
-    said = f"<summary>{text(policy)}: below {KEPT:g} in {len(failed)} of {len(of_runs)} problems</summary>"
+def _failures(policy: str, runs: pl.DataFrame, described: Sequence[str]) -> str:
+    failed = [described[run] for run in runs.filter("failed")["run"] if 0 <= run < len(described)]
+    said = f"<summary>{text(policy)}: below {KEPT:g} in {len(failed)} of {len(runs)} problems</summary>"
     items = "".join(f"<li>{text(description)}</li>" for description in failed)
     return f"<details>{said}<ul>{items}</ul></details>\n" if failed else ""
 
@@ -284,7 +245,7 @@ def _against(broken: int, predicted: float | None) -> str:
 
 def targets(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
     """The targets with their verdicts; nothing where none was measured."""
-    found = evaluate(frame, synthetic=manifest.get("data_kind") == DataKind.SYNTHETIC)
+    found = evaluate(frame, TARGETS, synthetic=manifest.get("data_kind") == DataKind.SYNTHETIC)
     if all(target.verdict == UNKNOWN for target in found):
         return ""
     return f"""<section aria-labelledby="targets">

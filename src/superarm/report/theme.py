@@ -8,18 +8,18 @@ page can choose between light and dark when it is opened.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from superarm.experiments.experiment import SETTING, base_of
+import polars as pl
+
+from superarm.experiments import measures
+from superarm.experiments.results import complete, settings_in
 
 # vl-convert brings Liberation Sans, which has the widths of the other two: exported figures need no installed font.
 EXPORT_FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
 PAGE_FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
-
-_ZETA = re.compile(r"\bzeta=([0-9.]+(?:[eE][-+]?[0-9]+)?)$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,7 @@ class Style:
     light: str
     dark: str
     dash: tuple[int, ...]
+    base: str = ""  # the policy without its settings
 
 
 # The order of this table is the order of legends and tables.
@@ -49,138 +50,90 @@ _KNOWN = {
     "clairvoyant": Style(light="#3d3d3d", dark="#d8d8d8", dash=(1, 3)),
 }
 _LAST = ("uniform", "clairvoyant")
-_BASELINES = len(_LAST)
 _DASHES = ((1, 0), (10, 3), (6, 2, 2, 2), (4, 2), (2, 2), (12, 2, 1, 2), (7, 5), (3, 1), (1, 2), (16, 4))
 
 # Viridis without the end that would vanish: an order that also shows in grey.
 _RAMP_LIGHT = ("#440154", "#3b528b", "#21918c", "#3fa35d", "#8f9a1a")
 _RAMP_DARK = ("#8a7ad0", "#5b8fd6", "#2bb5ac", "#7ad151", "#fde725")
-# Where a study has several policies with settings, these are shades of the policy's own colour for the first key that
-# is set, and of a mixture for the next.
-_TINGES = (None, "#0a8f5b", "#c2185b")
-_BLACK, _WHITE = "#000000", "#ffffff"
-_CARD_DARK = "#1c1f24"  # behind charts of a dark page
-_CONTRAST = 3.1  # with the background, at least
 
 
-def zeta_of(policy: str) -> float | None:
-    """The trade-off parameter that a policy's name states ("tcgp-ucb zeta=0.25"), or None."""
-    found = _ZETA.search(policy)
-    return None if found is None else float(found[1])
+def checked(frame: pl.DataFrame) -> pl.DataFrame:
+    """The results with every column, in the order of legends, runs and rounds; or an error on what is missing."""
+    frame = measures.checked(frame)
+    places = {policy: number for number, policy in enumerate(ordered(frame))}
+    return frame.sort(pl.col("policy").replace_strict(places, return_dtype=pl.Int64), "run", "t")
 
 
-def stated_settings(policy: str) -> dict[str, str]:
-    """The settings that a policy's name states.
-
-    Examples
-    --------
-    >>> stated_settings("tcgp-ucb zeta=0.25 beta_scale=0.5")
-    {'zeta': '0.25', 'beta_scale': '0.5'}
-    """
-    return dict(SETTING.findall(policy))
-
-
-def ordered(policies: Iterable[str]) -> list[str]:
+def ordered(frame: pl.DataFrame) -> list[str]:
     """The distinct policies in the order of every legend: known ones, then by name and settings, baselines last."""
+    return list(_parts(frame))
+
+
+def _parts(frame: pl.DataFrame) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Base and settings of each policy, in the order of every legend."""
+    named = complete(frame).select("policy", "base", "settings").unique("policy")
+    parts = {policy: (base, settings_in(settings)) for policy, base, settings in named.iter_rows()}
     known = [name for name in _KNOWN if name not in _LAST]
 
-    def place(policy: str) -> tuple[int, int, str, list[tuple[str, float, str]], str]:
-        base = base_of(policy)
+    def place(policy: str) -> tuple[Any, ...]:
+        base, settings = parts[policy]
         rank = known.index(base) if base in known else len(known)
-        settings = [(key, _number(value), value) for key, value in stated_settings(policy).items()]
-        return (_LAST.index(policy) + 1 if policy in _LAST else 0, rank, base, settings, policy)
+        # Settings by number; words come after numbers.
+        values = [(key, isinstance(value, str), value) for key, value in settings.items()]
+        return (_LAST.index(policy) + 1 if policy in _LAST else 0, rank, base, values, policy)
 
-    return sorted(set(policies), key=place)
+    return {policy: parts[policy] for policy in sorted(parts, key=place)}
 
 
-def styles(policies: Iterable[str]) -> dict[str, Style]:
-    """The style of each policy, in their order.
+def styles(frame: pl.DataFrame) -> dict[str, Style]:
+    """The style of each policy of the results, in their order.
 
-    A known policy looks the same whoever else is there. Its settings are shades: of one ramp if no other
-    policy of the study has settings, otherwise of the policy's own colour. Policies that superarm does not know take
-    the known colours in turn, with dashes of their own.
+    A known policy looks the same whoever else is there. Its settings are on one ramp of colours if no other policy of
+    the study has settings, otherwise on one between that ramp and its own colour. Policies that superarm does not know
+    take the known colours in turn, with dashes of their own.
 
     Examples
     --------
-    >>> styles(["uniform", "tcgp-ucb"])["tcgp-ucb"].light
+    >>> styles(pl.DataFrame({"policy": ["uniform", "tcgp-ucb"]}))["tcgp-ucb"].light
     '#0072b2'
     """
-    names = ordered(policies)
-    bases = _base_styles(names)
-    # One family of shades for each policy and keys that are set.
-    families: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for name in names:
-        if stated_settings(name):
-            families.setdefault((base_of(name), tuple(stated_settings(name))), []).append(name)
-    answer = {name: bases[base_of(name)] for name in names}
-    met: dict[str, int] = {}
-    for (base, _), members in families.items():
-        place = met.setdefault(base, 0)
-        met[base] += 1
-        for rank, name in enumerate(members):
-            if len(families) == 1:
-                share = rank / max(1, len(members) - 1)
-                light, dark = _between(_RAMP_LIGHT, share), _between(_RAMP_DARK, share)
-            else:
-                share = (rank + 0.4) / len(members)  # not half: that is the policy without settings
-                tinge = _TINGES[place % len(_TINGES)]
-                light = _between(_shades(bases[base].light, tinge, back=_WHITE), share)
-                dark = _between(_shades(bases[base].dark, tinge, back=_CARD_DARK), share)
-            others = [dash for dash in _DASHES if dash != bases[base].dash]
-            answer[name] = Style(light=light, dark=dark, dash=others[(rank + 3 * place) % len(others)])
-    return answer
+    parts = _parts(frame)
+    plain = _base_styles(dict.fromkeys(base for base, _ in parts.values()))
+    variants: dict[str, list[str]] = {}
+    for name, (base, settings) in parts.items():
+        if settings:
+            variants.setdefault(base, []).append(name)
+    looks = {name: plain[base] for name, (base, _) in parts.items()}
+    blend = 1.0 if len(variants) == 1 else 0.4
+    for base, names in variants.items():
+        own = plain[base]
+        dashes = [dash for dash in _DASHES if dash != own.dash]
+        for rank, name in enumerate(names):
+            share = rank / max(1, len(names) - 1)
+            light = _between((own.light, _between(_RAMP_LIGHT, share)), blend)
+            dark = _between((own.dark, _between(_RAMP_DARK, share)), blend)
+            looks[name] = Style(light=light, dark=dark, dash=dashes[rank % len(dashes)], base=base)
+    return looks
 
 
-def _shades(colour: str, tinge: str | None, *, back: str) -> tuple[str, str, str]:
-    """From far away from the background, through the colour, to as near to the background as contrast allows."""
-    if tinge is not None:
-        colour = _between((colour, tinge), 0.45)
-    far = _WHITE if _luminance(back) < 0.5 else _BLACK
-    while contrast(colour, back) < _CONTRAST:
-        colour = _between((colour, far), 0.1)
-    near = max(
-        (step / 20 for step in range(20) if contrast(_between((colour, back), step / 20), back) >= _CONTRAST),
-        default=0.0,
-    )
-    return (_between((colour, far), 0.6), colour, _between((colour, back), near))
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast ratio of the Web Content Accessibility Guidelines.
-
-    Examples
-    --------
-    >>> contrast("#ffffff", "#000000")
-    21.0
-    """
-    low, high = sorted((_luminance(one), _luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def base_styles(looks: Iterable[str]) -> dict[str, Style]:
-    """The style of each policy without its settings, where all settings of a policy are to look alike."""
-    return _base_styles(ordered(looks))
-
-
-def _base_styles(names: list[str]) -> dict[str, Style]:
-    bases = list(dict.fromkeys(base_of(name) for name in names))
+def _base_styles(bases: Collection[str]) -> dict[str, Style]:
+    """The style of each policy without settings."""
     strangers = [base for base in bases if base not in _KNOWN]
-    colours = list(_KNOWN.values())[:-_BASELINES]
-    answer = {}
+    colours = list(_KNOWN.values())[: -len(_LAST)]
+    found = {}
     for base in bases:
-        if base in _KNOWN:
-            answer[base] = _KNOWN[base]
-        else:
+        own = _KNOWN.get(base)
+        if own is None:
             rank = strangers.index(base)
             twin = colours[-1 - rank % len(colours)]  # from the end: the first are the likeliest to be there as well
-            answer[base] = Style(light=twin.light, dark=twin.dark, dash=_DASHES[(rank + 1) % len(_DASHES)])
-    return answer
+            own = replace(twin, dash=_DASHES[(rank + 1) % len(_DASHES)])
+        found[base] = replace(own, base=base)
+    return found
+
+
+def bases_of(looks: Mapping[str, Style]) -> list[str]:
+    """The policies without their settings, where all settings of a policy are to look alike."""
+    return list(dict.fromkeys(style.base for style in looks.values()))
 
 
 def config(looks: Mapping[str, Style], *, dark: bool = False, page: bool = False) -> dict[str, Any]:
@@ -203,7 +156,7 @@ def config(looks: Mapping[str, Style], *, dark: bool = False, page: bool = False
         "padding": 4 if page else 12,
         "range": {
             "category": [style.dark if dark else style.light for style in looks.values()],
-            "ordinal": [style.dark if dark else style.light for style in base_styles(looks).values()],
+            "ordinal": [style.dark if dark else style.light for style in _base_styles(bases_of(looks)).values()],
         },
         "view": {"stroke": None},
         "axis": {
@@ -236,14 +189,6 @@ def config(looks: Mapping[str, Style], *, dark: bool = False, page: bool = False
         "text": {"color": soft, "fontSize": 11},
         "concat": {"spacing": 28},
     }
-
-
-def _number(value: str) -> float:
-    """The value of a setting for sorting; words come after numbers."""
-    try:
-        return float(value)
-    except ValueError:
-        return float("inf")
 
 
 def _between(stops: tuple[str, ...], share: float) -> str:

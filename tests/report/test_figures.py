@@ -4,7 +4,8 @@ import altair as alt
 import polars as pl
 import pytest
 
-from superarm.report import charts, curves, theme
+from superarm.experiments.measures import cumulative, over_runs
+from superarm.report import figures, theme
 from superarm.report.page import export
 from tests.report.samples import MANY, POLICIES, ZETAS, bounds, results
 
@@ -23,7 +24,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def drawn(frame):
-    return charts.figures(frame, bounds(frame))
+    return figures.figures(frame, bounds(frame))
 
 
 def specs(figure):
@@ -37,7 +38,7 @@ def values(spec):
 
 def test_every_figure_is_there_once(drawn):
     assert [figure.name for figure in drawn] == NAMES
-    tradeoff = charts.figures(results([*ZETAS, "clairvoyant"], experiment="tradeoff"))
+    tradeoff = figures.figures(results([*ZETAS, "clairvoyant"], experiment="tradeoff"))
     names = [name for name in NAMES if name not in ("bound", "promises")]
     assert [figure.name for figure in tradeoff] == [names[0], "zeta", *names[1:]]
 
@@ -62,7 +63,7 @@ def test_super_arm_regret_never_stands_without_group_regret(drawn):
 def test_a_panel_holds_the_curve_as_it_is(frame, drawn):
     regret = next(figure for figure in drawn if figure.name == "regret")
     drawn_values = values(specs(regret)[1])
-    curve = curves.over_runs(curves.cumulative(curves.checked(frame), "group_regret"))
+    curve = over_runs(cumulative(theme.checked(frame), "group_regret"))
     assert len(drawn_values) == curve.height == len(POLICIES) * 30
     for found, row in zip(drawn_values, curve.iter_rows(named=True), strict=True):
         assert (found["policy"], found["t"]) == (row["policy"], row["t"])
@@ -87,14 +88,14 @@ def test_shares_beyond_the_axis_are_clipped_and_the_caption_says_so(drawn):
         highs += [value.get("high", 0) for value in values(spec)]
     assert max(highs) > 1
     assert "clipped" in satisfied.caption
-    few = charts.satisfied(results(["tcgp-ucb", "acc-ucb"]))
+    few = figures.satisfied(results(["tcgp-ucb", "acc-ucb"]))
     assert len(few.panels) == 1
 
 
 def test_captions_say_what_lines_and_bands_are(frame):
-    assert "mean over 3 runs" in charts.regret(frame).caption
-    assert "one run" in charts.regret(results(["tcgp-ucb"], runs=1)).caption
-    long = charts.regret(results(["tcgp-ucb"], runs=1, rounds=500))
+    assert "mean over 3 runs" in figures.regret(frame).caption
+    assert "one run" in figures.regret(results(["tcgp-ucb"], runs=1)).caption
+    long = figures.regret(results(["tcgp-ucb"], runs=1, rounds=500))
     assert "Of 500 rounds 200 evenly spaced ones are drawn" in long.caption
 
 
@@ -108,7 +109,7 @@ def test_alternatives_name_every_policy(drawn):
 def test_one_run_and_one_policy_and_one_round_are_drawn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for figure in charts.figures(results(["tcgp-ucb"], runs=1, rounds=1)):
+        for figure in figures.figures(results(["tcgp-ucb"], runs=1, rounds=1)):
             assert export(figure)["svg"].startswith(b"<svg")
 
 
@@ -116,7 +117,7 @@ def test_results_without_groups_or_times_leave_figures_out():
     frame = results(["tcgp-ucb", "acc-ucb"], runs=2, rounds=3).with_columns(
         groups_touched=pl.lit(0), select_seconds=pl.lit(0.0), update_seconds=pl.lit(0.0), optimal_reward=pl.lit(0.0)
     )
-    drawn = charts.figures(frame, bounds(frame).clear())
+    drawn = figures.figures(frame, bounds(frame).clear())
     assert [figure.name for figure in drawn] == ["regret", "reward_ratio", "learning", "regret_parts", "coverage"]
     for figure in drawn:
         assert export(figure)["svg"].startswith(b"<svg")
@@ -124,7 +125,7 @@ def test_results_without_groups_or_times_leave_figures_out():
 
 @pytest.mark.slow
 def test_charts_are_the_same_every_time(frame, drawn):
-    again = charts.figures(frame.sample(fraction=1.0, shuffle=True, seed=3), bounds(frame))
+    again = figures.figures(frame.sample(fraction=1.0, shuffle=True, seed=3), bounds(frame))
     for first, second in zip(drawn, again, strict=True):
         assert first.chart().to_dict() == second.chart().to_dict()
 
@@ -135,48 +136,8 @@ def test_charts_fit_the_schema(drawn, name):
     assert isinstance(alt.Chart.from_dict(figure.chart().to_dict(validate=True)), alt.ConcatChart)
 
 
-def test_a_policy_looks_the_same_whoever_else_is_there():
-    everybody = theme.styles(POLICIES)
-    for policy in POLICIES:
-        assert theme.styles([policy, "stranger"])[policy] == everybody[policy]
-
-
-@pytest.mark.parametrize("policies", [POLICIES, [*ZETAS, "clairvoyant"], ["mine", "yours", "uniform"]])
-def test_no_two_policies_look_alike(policies):
-    looks = theme.styles(policies).values()
-    for part in ("light", "dark", "dash"):
-        assert len({getattr(style, part) for style in looks}) == len(policies), part
-
-
-def test_settings_are_shades_of_their_policys_colour():
-    looks = theme.styles(MANY)
-    assert len(set(looks.values())) == len(MANY)
-    for part in ("light", "dark"):
-        assert len({getattr(style, part) for style in looks.values()}) == len(MANY)
-    assert looks["cautious"] == theme.styles(["cautious"])["cautious"]
-    assert list(theme.base_styles(MANY)) == [name for name in theme.ordered(MANY) if "=" not in name]
-    cautious = [style.dash for name, style in looks.items() if name.startswith("cautious")]
-    assert len(set(cautious)) == len(cautious)
-
-
-def test_settings_are_ordered_by_number_after_the_policy_without_them():
-    names = ["a x=10", "a x=9", "a x=fast", "a", "tcgp-ucb zeta=0.5", "tcgp-ucb"]
-    assert theme.ordered(names) == ["tcgp-ucb", "tcgp-ucb zeta=0.5", "a", "a x=9", "a x=10", "a x=fast"]
-    assert theme.stated_settings("a x=9 y=on") == {"x": "9", "y": "on"}
-    assert theme.base_of("a=b") == "a=b"  # a name is not all settings
-
-
-def test_colours_stand_out_from_the_background():
-    for policies in (POLICIES, ZETAS, MANY, [f"stranger x={i}" for i in range(8)] + [f"other y={i}" for i in range(8)]):
-        for style in theme.styles(policies).values():
-            for back in ("#ffffff", "#fcfcfb"):
-                assert contrast(style.light, back) >= 3
-            for back in ("#16181c", "#1c1f24"):
-                assert contrast(style.dark, back) >= 3
-
-
 def test_a_crowd_shows_bands_only_of_policies_that_are_singled_out():
-    few, many = charts.regret(results(POLICIES, rounds=2)), charts.regret(results(MANY, rounds=2))
+    few, many = figures.regret(results(POLICIES, rounds=2)), figures.regret(results(MANY, rounds=2))
     for figure, at_first in ((few, "length(isolate) == 0 || indexof"), (many, "indexof")):
         opacity = specs(figure)[0]["layer"][0]["encoding"]["opacity"]
         (shown,) = opacity["condition"]
@@ -185,16 +146,16 @@ def test_a_crowd_shows_bands_only_of_policies_that_are_singled_out():
         assert opacity["value"] < 0.02
     assert "singled out" in many.caption
     assert "singled out" not in few.caption
-    apart = charts.satisfied(results(MANY, rounds=2))
+    apart = figures.satisfied(results(MANY, rounds=2))
     assert "bands: ± one sample standard deviation; nothing" in apart.caption  # one policy a panel: all are seen
 
 
 def test_a_regret_that_the_log_scale_cannot_show_is_told(frame):
-    shown = charts.bound(frame, bounds(frame))
+    shown = figures.bound(frame, bounds(frame))
     lower = frame.with_columns(
         super_arm_regret=pl.when(pl.col("policy") == "tcgp-ucb").then(3.0 - pl.col("t")).otherwise("super_arm_regret")
     )
-    hidden = charts.bound(lower, bounds(lower))  # 2, 3, 3, 2, then 0 and less
+    hidden = figures.bound(lower, bounds(lower))  # 2, 3, 3, 2, then 0 and less
     assert [panel.title for panel in shown.panels] == ["Super-arm regret", "Group regret"]
     assert [panel.title for panel in hidden.panels] == ["Super-arm regret, where it is positive", "Group regret"]
     assert "are not drawn: here the super-arm regret of tcgp-ucb in 26 of 30 rounds." in hidden.caption
@@ -203,16 +164,4 @@ def test_a_regret_that_the_log_scale_cannot_show_is_told(frame):
 
 def test_names_of_policies_may_hold_anything():
     frame = results(["a.b [c] 'd' \"e\" <f>", "tcgp-ucb"])
-    assert b"<svg" in export(charts.regret(frame))["svg"]
-
-
-def contrast(one, other):
-    """The contrast ratio of the Web Content Accessibility Guidelines."""
-
-    def luminance(colour):
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        red, green, blue = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
-        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
+    assert b"<svg" in export(figures.regret(frame))["svg"]

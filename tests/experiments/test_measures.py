@@ -9,15 +9,16 @@ import polars as pl
 import pytest
 
 from superarm.errors import InvalidArgument
-from superarm.report import curves
-from superarm.report.summary import number, spread, summary
-from superarm.report.theme import ordered
+from superarm.experiments import measures
+from superarm.experiments.measures import summary
+from superarm.report import figures, panels, theme
+from superarm.report.numbers import number, spread
 from tests.report.samples import POLICIES, ZETAS, bounds, results
 
 
 @pytest.fixture(scope="module")
 def frame():
-    return curves.checked(results(POLICIES).sample(fraction=1.0, shuffle=True, seed=1))
+    return theme.checked(results(POLICIES).sample(fraction=1.0, shuffle=True, seed=1))
 
 
 def runs_of(frame, policy):
@@ -59,21 +60,21 @@ def test_curves_are_plain_sums_means_and_deviations(frame, policy):
     runs = runs_of(frame, policy)
     for column in ("super_arm_regret", "group_regret"):
         sums = [summed(run, lambda row, column=column: row[column]) for run in runs]
-        agree(curves.over_runs(curves.cumulative(frame, column)), policy, sums)
+        agree(measures.over_runs(measures.cumulative(frame, column)), policy, sums)
         averages = [[value / t for t, value in enumerate(values, start=1)] for values in sums]
-        agree(curves.over_runs(curves.running_average(frame, column)), policy, averages)
+        agree(measures.over_runs(measures.running_average(frame, column)), policy, averages)
     positive = [summed(run, lambda row: max(0.0, row["super_arm_regret"])) for run in runs]
-    agree(curves.over_runs(curves.positive_part(frame)), policy, positive)
+    agree(measures.over_runs(measures.positive_part(frame)), policy, positive)
     ratios = []
     for run in runs:
         reward, optimal = summed(run, lambda row: row["reward"]), summed(run, lambda row: row["optimal_reward"])
         ratios.append([a / b for a, b in zip(reward, optimal, strict=True)])
-    agree(curves.over_runs(curves.reward_ratio(frame)), policy, ratios)
+    agree(measures.over_runs(measures.reward_ratio(frame)), policy, ratios)
     shares = [
         [row["groups_satisfied"] / row["groups_touched"] if row["groups_touched"] else None for row in run]
         for run in runs
     ]
-    agree(curves.over_runs(curves.satisfied_share(frame)), policy, shares)
+    agree(measures.over_runs(measures.satisfied_share(frame)), policy, shares)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -116,7 +117,7 @@ def test_summary_is_what_plain_python_finds(frame, policy):
 
 
 def test_summary_keeps_the_order_of_the_legends_and_names_uneven_runs(frame):
-    assert summary(frame)["policy"].to_list() == POLICIES == ordered(reversed(POLICIES))
+    assert summary(frame)["policy"].to_list() == POLICIES == theme.ordered(frame.reverse())
     cut = frame.filter((pl.col("run") > 0) | (pl.col("t") <= 10))
     assert summary(cut)["rounds"].unique().to_list() == ["10–30"]
 
@@ -129,8 +130,8 @@ def test_rare_statuses_are_not_rounded_away():
 
 
 def test_one_run_has_no_spread():
-    frame = curves.checked(results(["tcgp-ucb"], runs=1))
-    assert curves.over_runs(curves.cumulative(frame, "reward"))["std"].null_count() == 30
+    frame = theme.checked(results(["tcgp-ucb"], runs=1))
+    assert measures.over_runs(measures.cumulative(frame, "reward"))["std"].null_count() == 30
     assert summary(frame)["reward_ratio_std"].to_list() == [None]
 
 
@@ -138,7 +139,7 @@ def test_the_benchmark_may_earn_nothing_and_rounds_may_touch_nothing():
     frame = results(["tcgp-ucb"], runs=2, rounds=4).with_columns(
         optimal_reward=pl.lit(0.0), groups_touched=pl.lit(0), groups_satisfied=pl.lit(0)
     )
-    assert curves.reward_ratio(frame)["value"].null_count() == 8
+    assert measures.reward_ratio(frame)["value"].null_count() == 8
     row = summary(frame).to_dicts()[0]
     for name in ("reward_ratio_mean", "reward_ratio_pooled", "reward_ratio_spread", "satisfied_pooled"):
         assert row[name] is None
@@ -158,10 +159,10 @@ def test_a_run_with_an_almost_empty_benchmark_hardly_moves_the_pooled_ratio():
 
 
 def test_thinning_keeps_ends_and_values():
-    frame = curves.checked(results(["tcgp-ucb"], runs=1, rounds=1000))
-    whole = curves.cumulative(frame, "reward").rename({"value": "mean"})
-    thin = curves.thinned(whole)
-    assert thin.height == curves.DRAWN
+    frame = theme.checked(results(["tcgp-ucb"], runs=1, rounds=1000))
+    whole = measures.cumulative(frame, "reward").rename({"value": "mean"})
+    thin = panels.thinned(whole)
+    assert thin.height == panels.DRAWN
     assert thin["t"][0] == 1
     assert thin["t"][-1] == 1000
     assert set(thin["t"].diff().drop_nulls()) <= {5, 6}
@@ -169,30 +170,31 @@ def test_thinning_keeps_ends_and_values():
 
 
 def test_times_are_quantiles_of_all_rounds(frame):
-    table = curves.times(frame, "select_seconds")
+    table = measures.times(frame, "select_seconds")
     for policy in POLICIES:
         ms = [1000 * row["select_seconds"] for run in runs_of(frame, policy) for row in run]
         deciles = statistics.quantiles(ms, n=20, method="inclusive")
         row = table.filter(pl.col("policy") == policy).to_dicts()[0]
         expected = (deciles[1], deciles[4], statistics.median(ms), deciles[14], deciles[17])
         assert [row[name] for name in ("p10", "p25", "median", "p75", "p90")] == pytest.approx(expected)
-    assert "clairvoyant" not in set(curves.times(frame, "update_seconds")["policy"])  # its updates take no time
+    assert "clairvoyant" not in set(measures.times(frame, "update_seconds")["policy"])  # its updates take no time
 
 
 def test_finals_by_zeta():
     frame = results([*ZETAS, "clairvoyant"], experiment="tradeoff")
-    finals = curves.final_by_zeta(frame)
-    assert finals.height == 5 * 2 * 3
-    for policy in ZETAS:
-        zeta = float(policy.split("=")[1])
-        for quantity, column in (("super-arm regret", "super_arm_regret"), ("group regret", "group_regret")):
-            found = finals.filter((pl.col("zeta") == zeta) & (pl.col("quantity") == quantity))["value"].to_list()
+    for column in ("super_arm_regret", "group_regret"):
+        finals = figures.finals_by_zeta(frame, column)
+        assert finals.height == 5 * 3
+        for policy in ZETAS:
+            found = finals.filter(pl.col("zeta") == float(policy.split("=")[1]))["value"].to_list()
             assert found == pytest.approx([sum(row[column] for row in run) for run in runs_of(frame, policy)])
 
 
 def test_beside_the_bound_only_what_a_log_scale_can_show(frame):
     negative = frame.with_columns(super_arm_regret=pl.when(pl.col("t") < 5).then(-1.0).otherwise("super_arm_regret"))
-    curve = curves.beside_bound(negative, bounds(frame), "super-arm regret")
+    curve = figures.beside_bound(
+        negative, bounds(frame).filter(pl.col("quantity") == "super-arm regret"), "super_arm_regret"
+    )
     assert set(curve["policy"]) == {"tcgp-ucb", "stcgp-ucb"}
     assert curve["value"].min() > 0
     bound = curve.filter((pl.col("kind") == "bound") & (pl.col("policy") == "tcgp-ucb"))

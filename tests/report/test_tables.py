@@ -7,6 +7,7 @@ import re
 import polars as pl
 import pytest
 
+from superarm.experiments.measures import by_run
 from superarm.report import page as pages
 from superarm.report import tables
 from tests.report.samples import manifest, results
@@ -35,27 +36,29 @@ def told(frame):
     return manifest(frame) | {"environments": DESCRIBED}
 
 
-def test_outcomes(frame):
-    mine = tables.outcomes(frame, "cautious")
-    assert [outcome.satisfied for outcome in mine.values()] == [1.0, 19 / 20, 1.0]
-    assert [outcome.failed for outcome in mine.values()] == [False, True, False]
-    assert [outcome.broken for outcome in mine.values()] == [0, 1, 0]
-    assert mine[0].predicted == pytest.approx(30 * 0.05)
-    theirs = tables.outcomes(frame, "tcgp-ucb")
-    rows = frame.filter((pl.col("policy") == "tcgp-ucb") & (pl.col("run") == 2)).to_dicts()
+def test_measures_of_each_run(frame):
+    mine = by_run(frame.filter(policy="cautious")).sort("run").to_dicts()
+    assert [run["satisfied_late"] for run in mine] == [1.0, 19 / 20, 1.0]
+    assert [run["broken"] for run in mine] == [0, 1, 0]
+    assert mine[0]["predicted"] == pytest.approx(30 * 0.05)
+    theirs = by_run(frame.filter(policy="tcgp-ucb", run=2)).to_dicts()[0]
+    rows = frame.filter(policy="tcgp-ucb", run=2).to_dicts()
     late = [row for row in rows if row["t"] > 10]
-    assert theirs[2].predicted is None
-    assert theirs[2].reward == pytest.approx(sum(r["reward"] for r in rows) / sum(r["optimal_reward"] for r in rows))
-    assert theirs[2].group_regret == pytest.approx(sum(r["group_regret"] for r in rows))
+    assert theirs["predicted"] is None
+    assert theirs["reward_ratio"] == pytest.approx(
+        sum(r["reward"] for r in rows) / sum(r["optimal_reward"] for r in rows)
+    )
+    assert theirs["group_regret"] == pytest.approx(sum(r["group_regret"] for r in rows))
     kept, touched = (sum(r[name] for r in late) for name in ("groups_satisfied", "groups_touched"))
-    assert theirs[2].satisfied == pytest.approx(kept / touched)
-    assert theirs[2].broken == sum(r["groups_touched"] - r["groups_satisfied"] for r in rows)
+    assert theirs["satisfied_late"] == pytest.approx(kept / touched)
+    assert theirs["broken"] == sum(r["groups_touched"] - r["groups_satisfied"] for r in rows)
 
 
-def test_nothing_touched_is_nothing_failed(frame):
+def test_nothing_touched_is_nothing_failed(frame, told):
     idle = frame.with_columns(groups_touched=pl.lit(0), groups_satisfied=pl.lit(0), optimal_reward=pl.lit(0.0))
-    mine = tables.outcomes(idle, "cautious")[1]
-    assert (mine.satisfied, mine.reward, mine.failed) == (None, None, False)
+    mine = by_run(idle.filter(policy="cautious", run=1)).to_dicts()[0]
+    assert (mine["satisfied_late"], mine["reward_ratio"]) == (None, None)
+    assert "✗ " not in tables.problems(idle, told).replace("A ✗ marks", "")
 
 
 def test_section(frame, told):

@@ -9,9 +9,9 @@ import pytest
 from superarm.calibration import Finding
 from superarm.errors import ForeignResults
 from superarm.experiments.results import SAID_BY_SOME, read
-from superarm.report import calibration, curves
+from superarm.report import calibration, theme
 from superarm.report import page as pages
-from superarm.report.charts import figures
+from superarm.report.figures import figures
 from superarm.report.folder import table, warning
 from tests.report.samples import POLICIES, manifest, results
 
@@ -94,7 +94,7 @@ def test_the_warning_is_at_the_top_of_the_page_and_in_the_terminal(frame, found)
 
 
 def test_coverage_is_that_of_the_last_ten_rounds_of_all_runs(frame):
-    curve = calibration.coverage_by_round(curves.checked(frame), 2)
+    curve = calibration.coverage_by_round(theme.checked(frame), 2)
     assert curve["policy"].unique(maintain_order=True).to_list() == [
         *("cautious", "tcgp-ucb", "stcgp-ucb", "oclok-ucb", "cgp-ucb")
     ]
@@ -131,7 +131,7 @@ def test_a_folder_of_an_earlier_version_is_read(frame, tmp_path):
 
 
 def test_broken_and_predicted_stand_side_by_side(frame):
-    left, right = (panel.to_dict() for panel in calibration.promises(curves.checked(frame)).panels)
+    left, right = (panel.to_dict() for panel in calibration.promises(theme.checked(frame)).panels)
     (rows,) = right["datasets"].values()
     runs = [row for row in rows if row["kind"] == "run"]
     mine = frame.filter((pl.col("policy") == "cautious") & (pl.col("run") == 0))

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 import altair as alt
 import polars as pl
 
-from superarm.report import calibration, curves, explorer, panels, theme
+from superarm.experiments import measures
+from superarm.experiments.measures import over_runs
+from superarm.report import calibration, explorer, panels, theme
 from superarm.report.figure import Figure, alternative, band, runs_of
-from superarm.report.summary import number
+from superarm.report.numbers import number
 from superarm.report.theme import Style
 
 SINGLE = 3  # policies that one panel of round-by-round shares holds; more are drawn side by side
@@ -32,11 +34,10 @@ def figures(frame: pl.DataFrame, bounds: pl.DataFrame | None = None) -> tuple[Fi
     bounds
         policy, run, t, quantity ("super-arm regret" or "group regret"), bound: a bound on the cumulative regret
     """
-    frame = curves.checked(frame)
-    zetas = {zeta for policy in set(frame["policy"]) if (zeta := theme.zeta_of(policy)) is not None}
+    frame = theme.checked(frame)
     drawn = (
         explorer.tradeoff(frame),
-        *([against_zeta(frame)] if len(zetas) > 1 else []),
+        *([against_zeta(frame)] if len(measures.by_zeta(frame)) > 1 else []),
         regret(frame),
         reward_ratio(frame),
         satisfied(frame),
@@ -52,7 +53,7 @@ def figures(frame: pl.DataFrame, bounds: pl.DataFrame | None = None) -> tuple[Fi
 
 def regret(frame: pl.DataFrame) -> Figure:
     """Cumulative super-arm and group regret."""
-    looks = theme.styles(frame["policy"])
+    looks = theme.styles(frame)
     named = _regrets(frame)
     return Figure(
         name="regret",
@@ -67,8 +68,8 @@ def regret(frame: pl.DataFrame) -> Figure:
 
 def reward_ratio(frame: pl.DataFrame) -> Figure:
     """Cumulative reward over the benchmark's."""
-    looks = theme.styles(frame["policy"])
-    curve = curves.over_runs(curves.reward_ratio(frame))
+    looks = theme.styles(frame)
+    curve = over_runs(measures.reward_ratio(frame))
     title = "Reward relative to the benchmark"
     panel = panels.curves(curve, looks, name="ratio", title="Cumulative reward / benchmark's", y="ratio", height=300)
     return Figure(
@@ -87,8 +88,8 @@ def reward_ratio(frame: pl.DataFrame) -> Figure:
 
 def satisfied(frame: pl.DataFrame) -> Figure:
     """Share of the touched groups that kept their promise, round by round."""
-    looks = theme.styles(frame["policy"])
-    curve = curves.over_runs(curves.satisfied_share(frame))
+    looks = theme.styles(frame)
+    curve = over_runs(measures.satisfied_share(frame))
     together = len(looks) <= SINGLE
     parts = [("Touched groups satisfied", curve)]
     if not together:
@@ -125,13 +126,11 @@ def satisfied(frame: pl.DataFrame) -> Figure:
 
 def against_zeta(frame: pl.DataFrame) -> Figure:
     """Final regrets against the trade-off parameter."""
-    finals = curves.final_by_zeta(frame)
-    quantities = ("super-arm regret", "group regret")
-    parts = [finals.filter(pl.col("quantity") == quantity) for quantity in quantities]
+    parts = {SUPER_ARM: finals_by_zeta(frame, "super_arm_regret"), GROUP: finals_by_zeta(frame, "group_regret")}
     said = []
-    for quantity, part in zip(quantities, parts, strict=True):
-        means = curves.spread_over_runs(part, "zeta").sort("zeta").select("zeta", "mean").iter_rows()
-        said.append(f"{quantity}: " + ", ".join(f"ζ {number(value)}: {number(mean)}" for value, mean in means))
+    for title, part in parts.items():
+        means = over_runs(part, "zeta").sort("zeta").select("zeta", "mean").iter_rows()
+        said.append(f"{title}: " + ", ".join(f"ζ {number(value)}: {number(mean)}" for value, mean in means))
     return Figure(
         name="zeta",
         title="Final regret against ζ",
@@ -140,19 +139,24 @@ def against_zeta(frame: pl.DataFrame) -> Figure:
         f"{'' if runs_of(frame) > 1 else ' (none here: there is one run)'}. Between the dots the line is only "
         "a guide.",
         alternative="Final regret against the trade-off parameter. " + "; ".join(said) + ".",
-        panels=(
-            panels.against_zeta(parts[0], title=SUPER_ARM, y="at the last round"),
-            panels.against_zeta(parts[1], title=GROUP, y="at the last round"),
-        ),
-        looks=theme.styles(frame["policy"]),
+        panels=tuple(panels.against_zeta(part, title=title, y="at the last round") for title, part in parts.items()),
+        looks=theme.styles(frame),
     )
+
+
+def finals_by_zeta(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """A column of :func:`measures.by_run` of TCGP-UCB with each value of zeta: zeta, run, value."""
+    zetas = {policy: zeta for zeta, policy in measures.by_zeta(frame).items()}
+    runs = measures.by_run(frame.filter(pl.col("policy").is_in(list(zetas))))
+    zeta = pl.col("policy").replace_strict(zetas, default=None, return_dtype=pl.Float64)
+    return runs.select("run", zeta=zeta, value=column).sort("zeta", "run")
 
 
 def learning(frame: pl.DataFrame) -> Figure:
     """Regret a round so far: what has been learnt by round t."""
-    looks = theme.styles(frame["policy"])
+    looks = theme.styles(frame)
     named = {
-        title: curves.over_runs(curves.running_average(frame, column))
+        title: over_runs(measures.running_average(frame, column))
         for title, column in ((SUPER_ARM, "super_arm_regret"), (GROUP, "group_regret"))
     }
     return Figure(
@@ -168,8 +172,8 @@ def learning(frame: pl.DataFrame) -> Figure:
 
 def regret_parts(frame: pl.DataFrame) -> Figure:
     """Positive part and signed sum of the super-arm regret, with the group regret."""
-    looks = theme.styles(frame["policy"])
-    positive = curves.over_runs(curves.positive_part(frame))
+    looks = theme.styles(frame)
+    positive = over_runs(measures.positive_part(frame))
     named = {"Positive part of super-arm regret": positive, **_regrets(frame)}
     return Figure(
         name="regret_parts",
@@ -187,20 +191,25 @@ def regret_parts(frame: pl.DataFrame) -> Figure:
 
 def bound(frame: pl.DataFrame, bounds: pl.DataFrame) -> Figure:
     """Cumulative regret beside its bound."""
-    looks = theme.styles(frame["policy"])
-    drawn = []
-    said = []
-    hidden = []
-    for quantity in ("super-arm regret", "group regret"):
-        curve = curves.beside_bound(frame, bounds, quantity)
+    looks = theme.styles(frame)
+    drawn, said, hidden = [], [], []
+    for quantity, column in (("super-arm regret", "super_arm_regret"), ("group regret", "group_regret")):
+        curve = beside_bound(frame, bounds.filter(pl.col("quantity") == quantity), column)
         if curve.is_empty():
             continue
-        gone = curves.without_regret(curve)
-        title = quantity.capitalize() + ("" if gone.is_empty() else ", where it is positive")
+        counts = curve.group_by("policy", maintain_order=True).agg(
+            pl.len(), drawn=(pl.col("kind") == "regret").sum(), rounds=(pl.col("kind") == "bound").sum()
+        )
+        gone = [
+            f"the {quantity} of {policy} in {rounds - there} of {rounds} rounds"
+            for policy, _, there, rounds in counts.iter_rows()
+            if there < rounds
+        ]
+        title = quantity.capitalize() + (", where it is positive" if gone else "")
         drawn.append(panels.bounded(curve, looks, title=title, y="cumulative"))
         ends = curve.filter(pl.col("t") == pl.col("t").max())
         said += [f"{policy} {quantity}, {kind} {number(v)}" for policy, _, kind, v in ends.iter_rows()]
-        hidden += [f"the {quantity} of {policy} in {n} of {rounds} rounds" for policy, n, rounds in gone.iter_rows()]
+        hidden += gone
     return Figure(
         name="bound",
         title="Regret beside its bound",
@@ -218,10 +227,26 @@ def bound(frame: pl.DataFrame, bounds: pl.DataFrame) -> Figure:
     )
 
 
+def beside_bound(frame: pl.DataFrame, bounds: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Mean cumulative regret and mean bound of the policies that have one: policy, t, kind, value; positive ones only.
+
+    A logarithmic axis has no place for a regret that is not positive, so those rounds are left out.
+    """
+    chosen = frame.filter(pl.col("policy").is_in(bounds["policy"].unique().to_list()))
+    values = {
+        "regret": measures.cumulative(chosen, column),
+        "bound": bounds.select("policy", "run", "t", value="bound"),
+    }
+    both = pl.concat(
+        over_runs(each).select("policy", "t", kind=pl.lit(kind), value="mean") for kind, each in values.items()
+    )
+    return both.filter((pl.col("value") > 0) & pl.col("value").is_finite()).sort("policy", "kind", "t")
+
+
 def times(frame: pl.DataFrame) -> Figure:
     """How long a round takes."""
-    looks = theme.styles(frame["policy"])
-    tables = {"Select": curves.times(frame, "select_seconds"), "Update": curves.times(frame, "update_seconds")}
+    looks = theme.styles(frame)
+    tables = {"Select": measures.times(frame, "select_seconds"), "Update": measures.times(frame, "update_seconds")}
     said = [
         f"{kind}: " + ", ".join(f"{row['policy']} {number(row['median'])} ms" for row in table.iter_rows(named=True))
         for kind, table in tables.items()
@@ -243,8 +268,8 @@ def times(frame: pl.DataFrame) -> Figure:
 def _regrets(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Cumulative regret of super arms and groups, by title."""
     return {
-        SUPER_ARM: curves.over_runs(curves.cumulative(frame, "super_arm_regret")),
-        GROUP: curves.over_runs(curves.cumulative(frame, "group_regret")),
+        SUPER_ARM: over_runs(measures.cumulative(frame, "super_arm_regret")),
+        GROUP: over_runs(measures.cumulative(frame, "group_regret")),
     }
 
 

@@ -9,7 +9,8 @@ from polars.testing import assert_frame_equal
 
 from superarm.errors import ForeignResults, InvalidArgument
 from superarm.experiments import paper, runner
-from superarm.experiments.experiment import Setting, base_of, named, settings_of, varied
+from superarm.experiments.experiment import Setting, default_settings, named, varied
+from superarm.experiments.results import base_and_settings
 from superarm.experiments.studies import POLICIES, settings_by_policy, with_sweep
 from tests.experiments import small
 
@@ -27,8 +28,8 @@ def made(text):
 
 
 def test_settings_are_the_parameters_with_defaults():
-    assert settings_of(maker) == {"share": 0.5, "most": 3, "learn": False}
-    assert settings_of(MAKERS["plain"]) == {}
+    assert default_settings(maker) == {"share": 0.5, "most": 3, "learn": False}
+    assert default_settings(MAKERS["plain"]) == {}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_settings_are_the_parameters_with_defaults():
 def test_names_and_values(text, name, values):
     assert made(text) == (name, ("here", *values))
     assert made(name) == (name, ("here", *values))  # a name names itself
-    assert base_of(name) == "mine"
+    assert base_and_settings(name)[0] == "mine"
 
 
 @pytest.mark.parametrize(
