@@ -9,7 +9,7 @@ from typing import Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Seed, checked_seed
+from superarm.arguments import Array, Seed, checked_seed
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.adaptive import AdaptiveEngine
@@ -21,7 +21,7 @@ from superarm.posteriors.engines.sparse import SparseEngine
 from superarm.posteriors.learning.fitting import learned
 from superarm.posteriors.learning.learning import LEARNING, Learning
 from superarm.posteriors.outputs import Coregionalised, Mean, Outputs, PointKernel
-from superarm.posteriors.posterior import Array, Belief, checked_contexts
+from superarm.posteriors.posterior import Belief, checked_contexts
 from superarm.posteriors.rows import distinct_rows
 from superarm.posteriors.two_outputs import TwoOutputs
 from superarm.storage import storable

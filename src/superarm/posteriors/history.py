@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from superarm.posteriors.posterior import Array
+from superarm.arguments import Array, Mask
 from superarm.posteriors.rows import fingerprint, loops
 from superarm.storage import storable
 
@@ -58,7 +58,7 @@ class History:
         """D, or None while nothing tells."""
         return self.runs[0].contexts.shape[1] if self.runs else self.declared
 
-    def known(self, contexts: Array, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    def known(self, contexts: Array, keys: npt.NDArray[np.uint64]) -> Mask:
         """Whether each outcome was ever seen at each of K contexts with these fingerprints, ``(K, 2)``."""
         seen = np.zeros((len(keys), 2), dtype=np.bool_)
         for run in self.runs:
@@ -67,7 +67,7 @@ class History:
             seen |= same[:, None] & (run.counts[place] > 0)
         return seen
 
-    def remember(self, batch: Collapsed, rows: int, known: npt.NDArray[np.bool_]) -> History:
+    def remember(self, batch: Collapsed, rows: int, known: Mask) -> History:
         """The history with one more batch, made of ``rows`` rows of outcomes."""
         fresh = int((~known.any(axis=1)).sum())
         counted = replace(self, observations=self.observations + rows, distinct=self.distinct + fresh)
@@ -101,7 +101,7 @@ def _merged(contexts: Array, counts: Array, means: Array, scatters: Array, keys:
     return Collapsed(contexts=contexts, counts=counts, means=means, scatters=scatters, keys=keys)
 
 
-def merged(first: npt.NDArray[np.bool_], counts: Array, means: Array, scatters: Array) -> tuple[Array, Array, Array]:
+def merged(first: Mask, counts: Array, means: Array, scatters: Array) -> tuple[Array, Array, Array]:
     """Counts ``(n, q)`` or ``(n, 1)``, means and scatters of the groups of rows that begin where ``first`` says so."""
     total, mean, scatter = loops().merged(first, counts, means, scatters)
     return total, mean, scatter

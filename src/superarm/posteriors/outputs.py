@@ -8,10 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from superarm.arguments import as_floats
+from superarm.arguments import Array, as_floats
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, checked_kernel, evaluate, gradients, parameters, with_parameters
-from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
 # Outputs correlated beyond this are one process for all purposes; nothing is learnt about their relation.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.posteriors.posterior import Array
+from superarm.arguments import Array
 
 
 class Picked:

@@ -6,15 +6,13 @@ A posterior is any object with the two methods of :class:`Posterior`; nothing is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import as_floats
+from superarm.arguments import Array, IntArray, as_floats
 from superarm.errors import InvalidArgument
-
-Array: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,7 +44,7 @@ class Belief:
         if (self.std < 0).any():
             raise InvalidArgument("std", "no negative standard deviation", f"{self.std.min()}")
 
-    def __getitem__(self, rows: npt.NDArray[np.intp]) -> Belief:
+    def __getitem__(self, rows: IntArray) -> Belief:
         """The belief about some of the contexts."""
         return Belief(mean=self.mean[rows], std=self.std[rows])
 

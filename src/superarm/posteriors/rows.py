@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm import compiled
-from superarm.posteriors.posterior import Array
+from superarm.arguments import Array, IntArray
 
 loops = partial(compiled.loops, "superarm.posteriors.loops", "compiling the posterior; some 3 seconds, once")
 
@@ -25,7 +25,7 @@ def words(x: Array) -> npt.NDArray[np.uint64]:
     return np.add(x, 0.0, order="C").view(np.uint64)  # -0.0 + 0.0 is 0.0
 
 
-def distinct_rows(x: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def distinct_rows(x: Array) -> tuple[IntArray, IntArray]:
     """Where the distinct rows of x first occur, in lexicographic order, and which of them each row is.
 
     With ``first, inverse = distinct_rows(x)``, ``x[first][inverse]`` equals x; ``x[first]`` does not
@@ -38,13 +38,13 @@ def distinct_rows(x: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
     return first.take(order), rank.take(which)
 
 
-def find_rows(x: Array, among: Array) -> npt.NDArray[np.intp]:
+def find_rows(x: Array, among: Array) -> IntArray:
     """Where each row of x ``(n, D)`` is among distinct rows ``(m, D)``, or -1: ``(n,)``."""
-    place: npt.NDArray[np.intp] = loops().find(words(x), words(among))
+    place: IntArray = loops().find(words(x), words(among))
     return place
 
 
-def _lexicographic(rows: Array) -> npt.NDArray[np.intp]:
+def _lexicographic(rows: Array) -> IntArray:
     """The order of distinct rows; the first column alone decides where no value of it occurs twice."""
     order = np.argsort(rows[:, 0], kind="stable")
     leading = rows[order, 0]

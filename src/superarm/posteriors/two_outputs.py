@@ -14,7 +14,7 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Seed
+from superarm.arguments import Array, Mask, Seed
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import Engine, Observations, semidefinite_root
@@ -33,7 +33,7 @@ from superarm.posteriors.outputs import (
     settled_noise,
     settled_outputs,
 )
-from superarm.posteriors.posterior import Array, Belief, checked_contexts, checked_outcomes
+from superarm.posteriors.posterior import Belief, checked_contexts, checked_outcomes
 from superarm.posteriors.rows import distinct_rows
 from superarm.storage import storable
 
@@ -220,7 +220,7 @@ class TwoOutputs:
         mean, variance = self.gathered(lambda engine, points: engine.predict(points), x)
         return mean + mean_at(self.mean, x), variance
 
-    def _shown(self, batch: Collapsed, known: npt.NDArray[np.bool_]) -> TwoOutputs:
+    def _shown(self, batch: Collapsed, known: Mask) -> TwoOutputs:
         """Every engine conditioned on its part of a batch that the history includes already."""
         total = cache(self.everything)
 
@@ -242,7 +242,7 @@ class TwoOutputs:
         first = np.column_stack([first for first, _ in answers])
         return first, np.column_stack([answers[0][1], answers[-1][1]])
 
-    def _observations(self, data: Collapsed, known: npt.NDArray[np.bool_]) -> tuple[Observations, ...]:
+    def _observations(self, data: Collapsed, known: Mask) -> tuple[Observations, ...]:
         """What each engine is told; points without a value of theirs are included, with count 0."""
         points = self._points(data.contexts)
         noise = np.broadcast_to(np.square(self.noise_std), data.counts.shape)

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
-from superarm.arguments import IntArray, as_floats, listed, positive, whole_number
+from superarm.arguments import Array, IntArray, as_floats, listed, positive, whole_number
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.posteriors.gaussian_process import ExactPosterior
 from superarm.posteriors.picked import Picked
-from superarm.posteriors.posterior import Array, checked_contexts
+from superarm.posteriors.posterior import checked_contexts
 from superarm.posteriors.rows import distinct_rows
 
 RoundsOfContexts = Iterable[npt.ArrayLike]

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from superarm.arguments import Array
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.engines.low_rank import EXACTNESS, LowRankEngine
 from superarm.posteriors.engines.state_space.state_space import StateSpaceEngine, on_the_line
-from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
 # Distinct points below which the exact form is fast anyway.

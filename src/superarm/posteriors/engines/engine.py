@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack
 
+from superarm.arguments import Array, IntArray, Mask
 from superarm.kernels.kernel import Kernel
-from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
 
@@ -29,14 +28,14 @@ class Observations:
     means: Array  # (n, q) their means
     scatters: Array  # (n, q) sums of squares around the means
     noise: Array  # (n,) variance of the noise of one value
-    known: npt.NDArray[np.bool_]  # (n,) whether a value was seen here before
+    known: Mask  # (n,) whether a value was seen here before
 
     def present(self) -> Observations:
         """Only the points where a value came."""
         rows = self.counts > 0
         return self if rows.all() else self.at(np.flatnonzero(rows))
 
-    def at(self, rows: npt.NDArray[np.intp]) -> Observations:
+    def at(self, rows: IntArray) -> Observations:
         """Only some of the points."""
         return Observations(
             points=self.points[rows],
@@ -96,7 +95,7 @@ class Engine(Protocol):
         ...
 
 
-def semidefinite_root(matrix: Array, floor: float) -> tuple[Array, npt.NDArray[np.intp]]:
+def semidefinite_root(matrix: Array, floor: float) -> tuple[Array, IntArray]:
     """Pivoted Cholesky of a positive semidefinite matrix up to a remainder below ``floor``.
 
     Returns L ``(m, r)`` and the order of the pivots ``(m,)`` with ``matrix[order][:, order] = L L^T``;

@@ -11,14 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import blas
 
+from superarm.arguments import Array, IntArray
 from superarm.compiled import suited_to
 from superarm.kernels.kernel import Kernel, evaluate
 from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.engines.factor import Factor
-from superarm.posteriors.posterior import Array
 from superarm.posteriors.rows import find_rows, loops
 from superarm.storage import storable
 
@@ -52,13 +51,13 @@ class Catalogue:
         """For column j of the values alone; V is shared."""
         return replace(self, mean=self.mean[j : j + 1].copy())
 
-    def find(self, points: Array) -> npt.NDArray[np.intp]:
+    def find(self, points: Array) -> IntArray:
         """Which of these each of k points ``(k, P)`` is, or -1."""
         if np.array_equal(points, self.points):
             return np.arange(len(points))
         return find_rows(points, self.points)
 
-    def columns(self, place: npt.NDArray[np.intp]) -> Array:
+    def columns(self, place: IntArray) -> Array:
         """V at k of these points, ``(n, k)``."""
         parts = [block.take(place, axis=1) for block in self.blocks]
         return np.concatenate(parts) if parts else np.empty((0, len(place)))

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from superarm.arguments import Array
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, evaluate
-from superarm.posteriors.posterior import Array
 from superarm.posteriors.rows import loops
 from superarm.storage import storable
 

@@ -13,12 +13,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from superarm.arguments import whole_number
+from superarm.arguments import Array, whole_number
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import semidefinite_root
 from superarm.posteriors.outputs import PointKernel, both_points
-from superarm.posteriors.posterior import Array
 from superarm.posteriors.rows import distinct_rows, fingerprint
 from superarm.storage import storable
 

@@ -34,15 +34,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from superarm.arguments import Array, Mask
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.engines.inducing import Basis, GreedyVariance, greedy
 from superarm.posteriors.engines.sparse import Marginals, SparseEngine
 from superarm.posteriors.outputs import PointKernel, both_points
-from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
 # Largest error of mean and standard deviation, as a share of the prior standard deviation.
@@ -176,13 +175,13 @@ class LowRankEngine:
         asked = points if others is points else np.concatenate([points, others])
         return self._covering(asked[poor]).covariance(points, others)
 
-    def _poor(self, marginals: Marginals) -> npt.NDArray[np.bool_]:
+    def _poor(self, marginals: Marginals) -> Mask:
         """Points at which the error may be too large, and a larger basis would make it smaller, if there are data."""
         if not self.needs_data:
             return np.zeros(len(marginals.prior), dtype=np.bool_)
         mean, std = errors(marginals, self.sparse.unrepresented, self.sparse.unexplained_values())
         error = np.maximum(mean.max(axis=1, initial=0.0), std)
-        poor: npt.NDArray[np.bool_] = (error > EXACTNESS * np.sqrt(marginals.prior)) & (
+        poor: Mask = (error > EXACTNESS * np.sqrt(marginals.prior)) & (
             marginals.residual > IMPROVABLE * marginals.prior
         )
         return poor

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from superarm.arguments import as_floats
+from superarm.arguments import Array, as_floats
 from superarm.compiled import suited_to
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.engines.inducing import Basis, InducingRule
-from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
 # Points at once: the workspace is this many columns of features.

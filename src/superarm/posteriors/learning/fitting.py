@@ -9,17 +9,15 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack
 
-from superarm.arguments import Seed
+from superarm.arguments import Array, IntArray, Seed
 from superarm.compiled import suited_to
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, gradients, parameters, with_parameters
 from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.learning.learning import Learning
 from superarm.posteriors.outputs import Coregionalised, Independent, Outputs, PointKernel
-from superarm.posteriors.posterior import Array
 from superarm.posteriors.two_outputs import TwoOutputs
 
 # Share of the prior variance that is always added to the noise: no hyperparameters make the covariance singular.
@@ -155,7 +153,7 @@ class Problem:
             gradient[split:] += np.bincount(noise_of_seen, by_repeats, len(self.noise))
         return total, gradient
 
-    def _noise_of(self, data: Observations) -> npt.NDArray[np.intp]:
+    def _noise_of(self, data: Observations) -> IntArray:
         """Which noise each point has: that of its output, where there are two."""
         return (data.points[:, -1] if len(self.noise) == 2 else np.zeros(len(data.points))).astype(np.intp)
 
@@ -204,7 +202,7 @@ def _joint_part(data: Observations, at_most: int) -> Part:
     return Part(seen=data.present(), used=data.at(np.concatenate([rows, n + rows])).present())
 
 
-def subset(contexts: Array, at_most: int) -> npt.NDArray[np.intp]:
+def subset(contexts: Array, at_most: int) -> IntArray:
     """Rows of distinct contexts ``(n, D)``, at most so many: the first half, and their nearest neighbours.
 
     A history keeps its contexts in the order of their fingerprints, so that the first ones are a random subset, the

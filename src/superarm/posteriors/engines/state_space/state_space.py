@@ -14,11 +14,11 @@ from typing import TypeAlias, TypeGuard
 import numpy as np
 
 from superarm import compiled
+from superarm.arguments import Array
 from superarm.kernels.kernel import Kernel
 from superarm.kernels.stationary import Matern12, Matern32, Matern52
 from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.history import merged
-from superarm.posteriors.posterior import Array
 from superarm.storage import storable
 
 Matern: TypeAlias = Matern12 | Matern32 | Matern52

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 
+from superarm.arguments import Array
 from superarm.compiled import compiled
-from superarm.posteriors.posterior import Array
 
 SIZE = 3
 # Steps beyond which nothing is left of the past: 1e-130 of it, whose square is still an ordinary number.

@@ -12,11 +12,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from superarm.arguments import Array, IntArray
 from superarm.compiled import compiled
 from superarm.posteriors.engines.state_space.steps import SIZE, condition, cross, prior_rows, reflect, transition
-from superarm.posteriors.posterior import Array
 
 
 @compiled
@@ -165,8 +164,8 @@ def covariances(
     right: Array,
     onward: Array,
     column: Array,
-    row: npt.NDArray[np.intp],
-    other: npt.NDArray[np.intp],
+    row: IntArray,
+    other: IntArray,
     covariance: Array,
 ) -> None:
     """Covariance of f between ascending places ``(k,)``, written where a row and a column ask for it.
