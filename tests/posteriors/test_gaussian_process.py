@@ -272,6 +272,16 @@ def test_a_first_batch_beyond_what_is_remembered(monkeypatch):
         posterior.predict(np.zeros((3, 2)))
 
 
+def test_outcomes_are_kept_once(tmp_path):
+    x, y = data(3, 3000, 1)
+    posterior = GaussianProcess(SE, 0.1)
+    for part in np.split(np.arange(3000), 30):
+        posterior = posterior.condition(x[part], y[part])
+    assert posterior.form.startswith("low rank")
+    # Of a context: itself, two counts, means and scatters, and its key.
+    assert stored(posterior, tmp_path) < 3000 * 8 * (1 + 6 + 1) + 30_000
+
+
 def test_repeats_do_not_pile_up():
     grid = np.linspace(0, 1, 250)[:, None]
     posterior = GaussianProcess(SE, 0.3)
@@ -279,7 +289,8 @@ def test_repeats_do_not_pile_up():
     for _ in range(40):
         posterior = posterior.condition(grid, np.sin(5 * grid) + 0.3 * rng.standard_normal((250, 2)))
     (engine,) = posterior.state.engines
-    assert sum(len(part.counts) for part in engine.inner.data) <= 1000
+    assert isinstance(engine.inner, LowRankEngine)
+    assert sum(map(len, posterior.state.history.runs)) <= 1000
     assert posterior.observations == 10_000
     again = GaussianProcess(SE, 0.3).condition(np.zeros((0, 1)), np.zeros((0, 2)))
     assert again.form == "exact"

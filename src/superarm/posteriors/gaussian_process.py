@@ -283,12 +283,9 @@ class SparsePosterior(StatefulPosterior):
         prior at nearly every context, observed or asked for.
         """
         x = checked_contexts(contexts, self.state.history.dimension)
-
-        def bounds(engine: Engine, points: Array) -> tuple[Array, Array]:
-            assert isinstance(engine, SparseEngine)
-            return error_bounds(engine, points)
-
-        return self.state.gathered(bounds, x)
+        points = self.state.points(x)
+        bounds = [error_bounds(engine, points) for engine in cast(tuple[SparseEngine, ...], self.state.engines)]
+        return self.state.by_output(bounds, len(x))
 
     @property
     def inducing_points(self) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from superarm.arguments import Array, Mask, Seed
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel
-from superarm.posteriors.engines.engine import Engine, Observations, semidefinite_root
+from superarm.posteriors.engines.engine import Data, Engine, Observations, semidefinite_root
 from superarm.posteriors.history import Collapsed, History, collapse, joined
 from superarm.posteriors.outputs import (
     Coregionalised,
@@ -90,7 +90,7 @@ class TwoOutputs:
     def expecting(self, contexts: Array, expecting: Callable[[Array, Engine], Engine]) -> TwoOutputs:
         """No data yet, with engines that expect the points of contexts ``(C, D)``."""
         self._check_dimension(contexts)
-        points = self._points(contexts.take(distinct_rows(contexts)[0], axis=0))
+        points = self.points(contexts.take(distinct_rows(contexts)[0], axis=0))
         engines = tuple(expecting(points, engine) for engine in self.engines)
         return replace(self, engines=engines, history=History(declared=contexts.shape[1]))
 
@@ -105,32 +105,41 @@ class TwoOutputs:
         return not self.joint and len(self.engines) == 1
 
     def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> TwoOutputs:
-        """The state that has also seen outcomes ``(N, 2)``; the same object when none came."""
+        """The state that has also seen outcomes ``(N, 2)``; the same object where there are none."""
         x = checked_contexts(contexts, self.history.dimension)
         y = checked_outcomes(outcomes, len(x))
         self._check_dimension(x)
-        came = ~np.isnan(y)
-        rows = came.any(axis=1)
-        x, y, came = x[rows], y[rows], came[rows]
+        present = ~np.isnan(y)
+        rows = present.any(axis=1)
+        x, y, present = x[rows], y[rows], present[rows]
         if len(x) == 0:
             return self
-        values = np.where(came, y - mean_at(self.mean, x), 0.0)
-        batch = collapse(x, came.astype(np.float64), values, np.zeros_like(values))
+        values = np.where(present, y - mean_at(self.mean, x), 0.0)
+        batch = collapse(x, present.astype(np.float64), values, np.zeros_like(values))
         known = self.history.known(batch.contexts, batch.keys)
         history = self.history.remember(batch, len(x), known)
         state = replace(self, history=history)
-        if self.shared and not came.all():
+        if self.shared and not present.all():
             # From here on the outputs have seen different data; so far they share the factor.
             state = replace(state, engines=(self.engines[0].column(0), self.engines[0].column(1)))
-        state = state._shown(batch, known)
+        state = state._conditioned(batch, known)
         if any(engine.needs_data for engine in state.engines):
             return state
         return replace(state, history=history.forgotten())
 
-    def everything(self) -> tuple[Observations, ...]:
-        """All that each engine was told, as if at once; something was observed."""
+    def observed(self) -> tuple[Observations, ...]:
+        """All that each engine has seen, as if at once; something was observed."""
         merged = joined(self.history.runs)
         return self._observations(merged, np.zeros((len(merged), 2), dtype=np.bool_))
+
+    def _with_data(self) -> list[tuple[Engine, Data]]:
+        """Every engine with a function that gives all it has seen; the runs are merged at most once, if at all."""
+        observed = cache(self.observed)
+
+        def data_of(i: int) -> Data:
+            return lambda: observed()[i]
+
+        return [(engine, data_of(i)) for i, engine in enumerate(self.engines)]
 
     def under(self, outputs: Outputs, noise_std: tuple[float, float]) -> TwoOutputs:
         """The same data, seen at once, under other kernels and noises; tied outputs must stay tied."""
@@ -140,7 +149,7 @@ class TwoOutputs:
         if not self.history.runs:
             return state
         merged = joined(self.history.runs)
-        return state._shown(merged, np.zeros((len(merged), 2), dtype=np.bool_))
+        return state._conditioned(merged, np.zeros((len(merged), 2), dtype=np.bool_))
 
     def predict(self, contexts: npt.ArrayLike) -> Belief:
         """Belief about both outputs at contexts ``(M, D)``."""
@@ -150,17 +159,22 @@ class TwoOutputs:
         mean, variance = self._marginals(x.take(first, axis=0))
         return Belief(mean=mean.take(inverse, axis=0), std=np.sqrt(variance).take(inverse, axis=0))
 
+    def _marginals(self, x: Array) -> tuple[Array, Array]:
+        points = self.points(x)
+        mean, variance = self.by_output([engine.predict(points, data) for engine, data in self._with_data()], len(x))
+        return mean + mean_at(self.mean, x), variance
+
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
         """Posterior covariance of each output by itself, ``(2, M, N)``; without others ``(2, M, M)``."""
         x = checked_contexts(contexts, self.history.dimension)
         first, inverse = distinct_rows(x)
-        points = self._points(x[first])
+        points = self.points(x[first])
         other_points, other_inverse = points, inverse
         if others is not None:
             y = checked_contexts(others, x.shape[1])
             other_first, other_inverse = distinct_rows(y)
-            other_points = self._points(y[other_first])
-        each = [engine.covariance(points, other_points) for engine in self.engines]
+            other_points = self.points(y[other_first])
+        each = [engine.covariance(points, other_points, data) for engine, data in self._with_data()]
         if self.joint:
             m, n = len(points) // 2, len(other_points) // 2
             each = [each[0][:m, :n], each[0][m:, n:]]
@@ -176,12 +190,12 @@ class TwoOutputs:
         rng = np.random.default_rng(seed)
         first, inverse = distinct_rows(x)
         mean, _ = self._marginals(x[first])
-        points = self._points(x[first])
+        points = self.points(x[first])
         # Columns of deviations: one output each, or both stacked when they are drawn jointly.
         deviations = []
-        for engine, kernel in zip(self.engines, self._kernels(), strict=True):
+        for (engine, data), kernel in zip(self._with_data(), self._kernels(), strict=True):
             floor = ROUNDING * float(kernel.diagonal(points).max(initial=0.0))
-            root, order = semidefinite_root(engine.covariance(points, points), floor)
+            root, order = semidefinite_root(engine.covariance(points, points, data), floor)
             for _ in range(2 if self.shared else 1):
                 draws = np.empty((n, len(points)))
                 draws[:, order] = rng.standard_normal((n, root.shape[1])) @ root.T
@@ -211,40 +225,27 @@ class TwoOutputs:
     def _check_dimension(self, x: Array) -> None:
         # A kernel with one lengthscale for each dimension refuses contexts of another dimension here.
         for kernel in self._kernels():
-            kernel.diagonal(self._points(x[:1]))
+            kernel.diagonal(self.points(x[:1]))
 
-    def _points(self, x: Array) -> Array:
+    def points(self, x: Array) -> Array:
+        """The points of the engines at contexts ``(M, D)``."""
         return both_points(x) if self.joint else x
 
-    def _marginals(self, x: Array) -> tuple[Array, Array]:
-        mean, variance = self.gathered(lambda engine, points: engine.predict(points), x)
-        return mean + mean_at(self.mean, x), variance
-
-    def _shown(self, batch: Collapsed, known: Mask) -> TwoOutputs:
+    def _conditioned(self, batch: Collapsed, known: Mask) -> TwoOutputs:
         """Every engine conditioned on its part of a batch that the history includes already."""
-        total = cache(self.everything)
-
-        def everything(engine: int) -> Observations:
-            return total()[engine]
-
         parts = self._observations(batch, known)
-        engines = tuple(
-            engine.condition(part, partial(everything, i))
-            for i, (engine, part) in enumerate(zip(self.engines, parts, strict=True))
-        )
-        return replace(self, engines=engines)
+        each = zip(self._with_data(), parts, strict=True)
+        return replace(self, engines=tuple(engine.condition(part, data) for (engine, data), part in each))
 
-    def gathered(self, answer: Callable[[Engine, Array], tuple[Array, Array]], x: Array) -> tuple[Array, Array]:
-        """What every engine answers, ``(m, q)`` and ``(m,)``, at its points of contexts ``(M, D)``: each ``(M, 2)``."""
-        answers = [answer(engine, self._points(x)) for engine in self.engines]
+    def by_output(self, answers: list[tuple[Array, Array]], m: int) -> tuple[Array, Array]:
+        """What every engine answers at its points of m contexts, ``(m, q)`` and ``(m,)``, as two arrays ``(m, 2)``."""
         if self.joint:
-            return answers[0][0].reshape(2, len(x)).T, answers[0][1].reshape(2, len(x)).T
-        first = np.column_stack([first for first, _ in answers])
-        return first, np.column_stack([answers[0][1], answers[-1][1]])
+            return answers[0][0].reshape(2, m).T, answers[0][1].reshape(2, m).T
+        return np.column_stack([first for first, _ in answers]), np.column_stack([answers[0][1], answers[-1][1]])
 
     def _observations(self, data: Collapsed, known: Mask) -> tuple[Observations, ...]:
-        """What each engine is told; points without a value of theirs are included, with count 0."""
-        points = self._points(data.contexts)
+        """The part of each engine; points without a value of its output are included, with count 0."""
+        points = self.points(data.contexts)
         noise = np.broadcast_to(np.square(self.noise_std), data.counts.shape)
         if self.shared:
             whole = Observations(

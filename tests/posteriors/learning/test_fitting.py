@@ -56,7 +56,7 @@ def test_repeats_that_are_left_out_tell_about_the_noise():
 
 def test_a_covariance_that_cannot_be_factored_has_no_evidence():
     x, y = data(5, 10, 1)
-    (everything,) = ExactPosterior(SquaredExponential(), 1e-9).condition(x, y).state.everything()
+    (everything,) = ExactPosterior(SquaredExponential(), 1e-9).condition(x, y).state.observed()
 
     def indefinite(p, q):
         return -np.ones((len(p), len(q)))
@@ -67,7 +67,7 @@ def test_a_covariance_that_cannot_be_factored_has_no_evidence():
 
 def test_single_outcomes_say_nothing_within():
     x, y = data(6, 10, 1)
-    (everything,) = ExactPosterior(SquaredExponential(), 0.5).condition(x, y).state.everything()
+    (everything,) = ExactPosterior(SquaredExponential(), 0.5).condition(x, y).state.observed()
     value, slope = evidence_within(replace(everything, counts=np.ones(10)))
     assert value == 0.0
     np.testing.assert_array_equal(slope, 0.0)

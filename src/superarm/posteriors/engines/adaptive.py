@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from superarm.arguments import Array
 from superarm.kernels.kernel import Kernel
-from superarm.posteriors.engines.engine import Observations
+from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.engines.low_rank import EXACTNESS, LowRankEngine
 from superarm.posteriors.engines.state_space.state_space import StateSpaceEngine, on_the_line
@@ -58,45 +57,44 @@ class AdaptiveEngine:
             return "exact"
         return f"low rank (r = {self.inner.rank}, error at most {_rounded_up(self.error_bound)})"
 
-    def condition(self, batch: Observations, everything: Callable[[], Observations]) -> AdaptiveEngine:
+    def condition(self, batch: Observations, data: Data) -> AdaptiveEngine:
         """The engine that has also seen ``batch``, in the form that suits all the data."""
         if isinstance(self.inner, LowRankEngine):
-            return self._low_rank(self.inner.condition(batch, everything), everything)
+            return self._low_rank(self.inner.condition(batch, data), data)
         if isinstance(self.inner, StateSpaceEngine):
-            return replace(self, inner=self.inner.condition(batch, everything))
+            return replace(self, inner=self.inner.condition(batch, data))
         kernel, columns = self.inner.kernel, len(self.inner.within)
         if self.inner.distinct == 0 and on_the_line(kernel, batch.points.shape[1]):
-            return replace(self, inner=StateSpaceEngine.empty(kernel, columns).condition(batch, everything))
+            return replace(self, inner=StateSpaceEngine.empty(kernel, columns).condition(batch, data))
         # Looked at before the factor grows: a first batch may be too large for one.
         n = self.inner.distinct + int((~batch.present().known).sum())
         if n >= self.look:
             # Products with the basis, both for features and to whiten them, cost as much as the factor at n / 2.
-            low_rank = LowRankEngine.of(kernel, everything().present(), n // 3)
+            low_rank = LowRankEngine.of(kernel, data().present(), n // 3)
             if low_rank is not None and (low_rank.error_bound <= EXACTNESS / 2 or n > MOST):
                 return replace(self, inner=low_rank, look=2 * n)
-        exact = self.inner.condition(batch, everything)
+        exact = self.inner.condition(batch, data)
         return replace(self, inner=exact, look=self.look if n < self.look else 2 * n)
 
-    def _low_rank(self, inner: LowRankEngine, everything: Callable[[], Observations]) -> AdaptiveEngine:
+    def _low_rank(self, inner: LowRankEngine, data: Data) -> AdaptiveEngine:
         if not inner.needs_data:  # from here on there is no other form
             return replace(self, inner=inner)
         kernel, n = inner.sparse.kernel, inner.distinct
         if (inner.error_bound > EXACTNESS and n <= MOST) or inner.rank > n // 2:
-            data = everything().present()
-            exact = ExactEngine.empty(kernel, data.means.shape[1]).condition(data, everything)
+            exact = ExactEngine.empty(kernel, self.columns).condition(data().present(), data)
             return replace(self, inner=exact, look=2 * n)
         if n < self.look:
             return replace(self, inner=inner)
         # There is more room now for a basis that represents what is all around the data as well.
-        return replace(self, inner=LowRankEngine.of(kernel, everything().present(), n // 3) or inner, look=2 * n)
+        return replace(self, inner=LowRankEngine.of(kernel, data().present(), n // 3) or inner, look=2 * n)
 
-    def predict(self, points: Array) -> tuple[Array, Array]:
+    def predict(self, points: Array, data: Data) -> tuple[Array, Array]:
         """Mean ``(m, q)`` and variance ``(m,)`` at points ``(m, P)``."""
-        return self.inner.predict(points)
+        return self.inner.predict(points, data)
 
-    def covariance(self, points: Array, others: Array) -> Array:
+    def covariance(self, points: Array, others: Array, data: Data) -> Array:
         """Posterior covariance between points ``(m, P)`` and others ``(n, P)``, ``(m, n)``."""
-        return self.inner.covariance(points, others)
+        return self.inner.covariance(points, others, data)
 
     def log_marginal_likelihood(self) -> float:
         """Log density of all values, summed over the columns."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 from scipy.linalg import lapack
@@ -21,7 +21,7 @@ from superarm.storage import storable
 @storable(shapes={"points": "n P", "counts": "n", "means": "n q", "scatters": "n q", "noise": "n", "known": "n"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Observations:
-    """Collapsed values at n distinct points; those of count 0 were met, but no value came."""
+    """Collapsed values at n distinct points; those of count 0 were met, but have no value."""
 
     points: Array  # (n, P)
     counts: Array  # (n,) values seen
@@ -31,7 +31,7 @@ class Observations:
     known: Mask  # (n,) whether a value was seen here before
 
     def present(self) -> Observations:
-        """Only the points where a value came."""
+        """Only the points that have a value."""
         rows = self.counts > 0
         return self if rows.all() else self.at(np.flatnonzero(rows))
 
@@ -57,8 +57,14 @@ class Observations:
         return terms
 
 
+Data: TypeAlias = Callable[[], Observations]  # gives all that an engine has seen, as if at once
+
+
 class Engine(Protocol):
-    """Posterior of a scalar process of prior mean zero; immutable."""
+    """Posterior of a scalar process of prior mean zero; immutable.
+
+    Data that it seldom needs it asks for: the caller keeps them.
+    """
 
     @property
     def jitter(self) -> float:
@@ -67,18 +73,18 @@ class Engine(Protocol):
 
     @property
     def needs_data(self) -> bool:
-        """Whether it may ask for ``everything`` again."""
+        """Whether it may ask for all data again."""
         ...
 
-    def condition(self, batch: Observations, everything: Callable[[], Observations]) -> Self:
-        """The engine that has also seen ``batch``; ``everything`` includes it."""
+    def condition(self, batch: Observations, data: Data) -> Self:
+        """The engine that has also seen ``batch``; ``data`` includes it."""
         ...
 
-    def predict(self, points: Array) -> tuple[Array, Array]:
+    def predict(self, points: Array, data: Data) -> tuple[Array, Array]:
         """Mean ``(m, q)`` and variance ``(m,)`` at points ``(m, P)``."""
         ...
 
-    def covariance(self, points: Array, others: Array) -> Array:
+    def covariance(self, points: Array, others: Array, data: Data) -> Array:
         """Posterior covariance of the process at points ``(m, P)`` with itself at others ``(n, P)``, ``(m, n)``."""
         ...
 

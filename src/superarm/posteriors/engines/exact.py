@@ -7,7 +7,6 @@ for them anew takes O(n^2 m).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +15,7 @@ from scipy.linalg import blas
 from superarm.arguments import Array, IntArray
 from superarm.compiled import suited_to
 from superarm.kernels.kernel import Kernel, evaluate
-from superarm.posteriors.engines.engine import Observations
+from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.engines.factor import Factor
 from superarm.posteriors.rows import find_rows, loops
 from superarm.storage import storable
@@ -131,7 +130,7 @@ class ExactEngine:
         """Always: repeats may make a new factor the cheaper one."""
         return True
 
-    def condition(self, batch: Observations, everything: Callable[[], Observations]) -> ExactEngine:
+    def condition(self, batch: Observations, data: Data) -> ExactEngine:
         """Append the batch as rows, or start again on the distinct points where that is cheaper."""
         batch = batch.present()
         repeats = int(batch.known.sum())
@@ -142,7 +141,7 @@ class ExactEngine:
             factor = Factor.empty(self.within.shape[0], self.jitter)
             catalogue = None if self.catalogue is None else self.catalogue.cleared()
             blank = replace(engine, factor=factor, within=np.zeros_like(self.within), catalogue=catalogue)
-            return blank._append(everything().present())
+            return blank._append(data().present())
         return engine._append(batch)
 
     def _cost_of_new(self, d: int) -> float:
@@ -180,7 +179,7 @@ class ExactEngine:
             v[:, rest] = self.factor.solve(self.kernel, points[rest])
         return v
 
-    def predict(self, points: Array) -> tuple[Array, Array]:
+    def predict(self, points: Array, data: Data | None = None) -> tuple[Array, Array]:
         """Mean z^T V and variance k(x, x) - |V|^2, within [0, k(x, x)]."""
         with suited_to(len(self.factor) ** 2 * len(points)):
             return self._predict(points)
@@ -197,7 +196,7 @@ class ExactEngine:
                 mean[rest], explained[rest] = self.factor.project(self.kernel, points[rest])
         return mean, np.clip(prior - explained, 0.0, prior)
 
-    def covariance(self, points: Array, others: Array) -> Array:
+    def covariance(self, points: Array, others: Array, data: Data | None = None) -> Array:
         """k(x, x') - V^T V'."""
         with suited_to(len(self.factor) ** 2 * (len(points) + len(others))):
             v = self._whitened(points)

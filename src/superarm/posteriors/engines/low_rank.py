@@ -30,19 +30,18 @@ brackets' sum with alpha.(g + h + noise) less that of the first with alpha.(g + 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from superarm.arguments import Array, Mask
 from superarm.kernels.kernel import Kernel
-from superarm.posteriors.engines.engine import Observations
+from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.engines.inducing import Basis, GreedyVariance, greedy
 from superarm.posteriors.engines.sparse import Marginals, SparseEngine
 from superarm.posteriors.outputs import PointKernel, both_points
-from superarm.storage import storable
+from superarm.storage import Fields, storable
 
 # Largest error of mean and standard deviation, as a share of the prior standard deviation.
 EXACTNESS = 1e-6
@@ -61,18 +60,22 @@ REMEMBERED = 100_000
 LARGEST = 3000
 
 
-@storable
+def _without_data(fields: Fields) -> Fields:
+    """The data are in the history of the posterior, too."""
+    return {name: value for name, value in fields.items() if name != "data"}
+
+
+@storable(upgrade=_without_data)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LowRankEngine:
     """Posterior of a scalar process on greedily chosen points.
 
-    The data are kept to choose more points when needed. Beyond REMEMBERED distinct ones they are let go: what they say
-    is in the root of the sparse form, and a point that joins the basis then starts from its prior. What is left out is
-    the part of the data that the old basis did not represent, which the certificate bounds.
+    The data are asked for to choose more points when needed. Beyond REMEMBERED distinct ones they are let go: what they
+    say is in the root of the sparse form, and a point that joins the basis then starts from its prior. What is left out
+    is the part of the data that the old basis did not represent, which the error bound includes.
     """
 
     sparse: SparseEngine
-    data: tuple[Observations, ...]  # all of them, each part less than half as long as the one before; or none
     distinct: int  # points at which values were seen
     weight: float  # sum_i k(x_i, x_i) / s2_i over the data
     completeness: float  # residual share of that weight when the basis was chosen
@@ -102,8 +105,8 @@ class LowRankEngine:
 
     @property
     def needs_data(self) -> bool:
-        """Whether they are still kept."""
-        return bool(self.data)
+        """Whether they are still asked for."""
+        return self.distinct <= REMEMBERED
 
     @property
     def error_bound(self) -> float:
@@ -115,15 +118,14 @@ class LowRankEngine:
         tolerance = max(COMPLETE, self.sparse.poorest)
         return largest_error(self.sparse.unrepresented, self.sparse.unexplained_values(), tolerance, self.grown)
 
-    def condition(self, batch: Observations, everything: Callable[[], Observations]) -> LowRankEngine:
+    def condition(self, batch: Observations, data: Data) -> LowRankEngine:
         """Absorb the batch; choose more points where that brings the error down and it needs to come down."""
         batch = batch.present()
         if len(batch.counts) == 0:
             return self
         if not self.needs_data:
             return self._streamed(batch)
-        engine = self._with(batch, everything)
-        return engine if engine.distinct <= REMEMBERED else replace(engine, data=())
+        return self._extended(batch, data)
 
     def _streamed(self, batch: Observations) -> LowRankEngine:
         """Absorb the batch without the data before it; what the basis does not represent joins it first."""
@@ -131,10 +133,10 @@ class LowRankEngine:
         chosen = greedy(sparse.kernel, sparse.basis, batch.points, IMPROVABLE, max(0, LARGEST - self.rank))
         if chosen:
             sparse = sparse.extended(batch.points[chosen])
-        return replace(self, sparse=sparse, grown=self.grown or bool(chosen))._told(batch)
+        return replace(self, sparse=sparse, grown=self.grown or bool(chosen))._absorbed(batch)
 
-    def _told(self, batch: Observations) -> LowRankEngine:
-        """With what the batch says on the basis as it is; the data are left alone."""
+    def _absorbed(self, batch: Observations) -> LowRankEngine:
+        """With what the batch says on the basis as it is."""
         return replace(
             self,
             sparse=self.sparse.absorb(batch),
@@ -142,38 +144,32 @@ class LowRankEngine:
             weight=self.weight + _weight(self.sparse.kernel, batch),
         )
 
-    def _with(self, batch: Observations, everything: Callable[[], Observations]) -> LowRankEngine:
-        engine = self._told(batch)
-        distinct = engine.distinct
+    def _extended(self, batch: Observations, data: Data) -> LowRankEngine:
+        """With the batch, on a larger basis where the present one has become too poor."""
+        engine = self._absorbed(batch)
         completeness = engine.sparse.unrepresented / engine.weight
-        if engine.error_bound > EXACTNESS / 2 and completeness > 4 * self.completeness:
-            data = everything().present()
-            more = _pivots(self.sparse.kernel, self.sparse.basis, data.points, max(0, distinct // 2 - self.rank))
-            if more is not None:
-                return _built(self.sparse.kernel, np.concatenate([self.sparse.kept, more]), data)
-        parts = (*self.data, batch)
-        if sum(len(part.counts) for part in parts) > 2 * distinct + SAMPLE:
-            return replace(engine, data=(everything().present(),))
-        while len(parts) > 1 and 2 * len(parts[-1].counts) >= len(parts[-2].counts):
-            parts = (*parts[:-2], _together(parts[-2:]))
-        return replace(engine, data=parts)
+        if engine.error_bound <= EXACTNESS / 2 or completeness <= 4 * self.completeness:
+            return engine
+        seen, kernel = data().present(), self.sparse.kernel
+        more = _pivots(kernel, self.sparse.basis, seen.points, max(0, engine.distinct // 2 - self.rank))
+        return engine if more is None else _built(kernel, np.concatenate([self.sparse.kept, more]), seen)
 
-    def predict(self, points: Array) -> tuple[Array, Array]:
+    def predict(self, points: Array, data: Data) -> tuple[Array, Array]:
         """Mean and variance; points that the basis does not represent well enough join it for this once."""
         marginals = self.sparse.marginals(points)
         poor = self._poor(marginals)
         if not poor.any():
             return marginals.mean, marginals.variance
-        return self._covering(points[poor]).predict(points)
+        return self._covering(points[poor], data).predict(points)
 
-    def covariance(self, points: Array, others: Array) -> Array:
+    def covariance(self, points: Array, others: Array, data: Data) -> Array:
         """As :meth:`predict`: points that the basis does not represent well enough join it for this once."""
         covariance, marginals = self.sparse.joint(points, others)
         poor = self._poor(marginals)
         if not poor.any():
             return covariance
         asked = points if others is points else np.concatenate([points, others])
-        return self._covering(asked[poor]).covariance(points, others)
+        return self._covering(asked[poor], data).covariance(points, others)
 
     def _poor(self, marginals: Marginals) -> Mask:
         """Points at which the error may be too large, and a larger basis would make it smaller, if there are data."""
@@ -186,14 +182,14 @@ class LowRankEngine:
         )
         return poor
 
-    def _covering(self, points: Array) -> SparseEngine | ExactEngine:
+    def _covering(self, points: Array, data: Data) -> SparseEngine | ExactEngine:
         """An engine of the same data that represents these points; exact where the basis would be too large."""
-        kernel, data = self.sparse.kernel, _together(self.data)
+        kernel, seen = self.sparse.kernel, data().present()
         room = max(0, self.distinct // 2 - self.rank)
         chosen = greedy(kernel, self.sparse.basis, points, COMPLETE, room + 1)
         if len(chosen) > room:
-            return ExactEngine.empty(kernel, len(self.sparse.constant)).condition(data, lambda: data)
-        return _built(kernel, np.concatenate([self.sparse.kept, points[chosen]]), data).sparse
+            return ExactEngine.empty(kernel, len(self.sparse.constant)).condition(seen, data)
+        return _built(kernel, np.concatenate([self.sparse.kept, points[chosen]]), seen).sparse
 
     def log_marginal_likelihood(self) -> float:
         """A lower bound, below the exact one by at most E / 2 * (1 + y^T (Q + N)^-1 y) for each column.
@@ -204,9 +200,7 @@ class LowRankEngine:
 
     def column(self, j: int) -> LowRankEngine:
         """The engine of column j alone; the basis is shared."""
-        part = slice(j, j + 1)
-        data = tuple(replace(d, means=d.means[:, part].copy(), scatters=d.scatters[:, part].copy()) for d in self.data)
-        return replace(self, sparse=self.sparse.column(j), data=data)
+        return replace(self, sparse=self.sparse.column(j))
 
 
 def _pivots(kernel: Kernel, basis: Basis, points: Array, most: int) -> Array | None:
@@ -242,7 +236,6 @@ def _built(kernel: Kernel, kept: Array, data: Observations) -> LowRankEngine:
     weight = _weight(kernel, data)
     return LowRankEngine(
         sparse=sparse,
-        data=(data,) if len(data.counts) <= REMEMBERED else (),
         distinct=len(data.counts),
         weight=weight,
         completeness=sparse.unrepresented / weight if weight > 0 else 0.0,
@@ -251,13 +244,6 @@ def _built(kernel: Kernel, kept: Array, data: Observations) -> LowRankEngine:
 
 def _weight(kernel: Kernel, data: Observations) -> float:
     return float((kernel.diagonal(data.points) * data.counts / data.noise).sum())
-
-
-def _together(parts: tuple[Observations, ...]) -> Observations:
-    if len(parts) == 1:
-        return parts[0]
-    arrays = {field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(parts[0])}
-    return Observations(**arrays)
 
 
 def error_bounds(engine: SparseEngine, points: Array) -> tuple[Array, Array]:

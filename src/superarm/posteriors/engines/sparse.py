@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +11,7 @@ from superarm.arguments import Array, as_floats
 from superarm.compiled import suited_to
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel
-from superarm.posteriors.engines.engine import Observations
+from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.engines.inducing import Basis, InducingRule
 from superarm.storage import storable
 
@@ -81,12 +80,12 @@ class SparseEngine:
         """Always: the inducing points may change."""
         return True
 
-    def condition(self, batch: Observations, everything: Callable[[], Observations]) -> SparseEngine:
+    def condition(self, batch: Observations, data: Data) -> SparseEngine:
         """Rotate the batch into the statistics, or all data when the inducing points change."""
         kept = self.kept.reshape(len(self.kept), batch.points.shape[1])
         expected = f"a rule that chooses a finite array of shape (s, {kept.shape[1]})"
         unexplained = self._unexplained(batch.points)
-        chosen = self.rule.choose(self.kernel, kept, batch.points, unexplained, lambda: everything().points)
+        chosen = self.rule.choose(self.kernel, kept, batch.points, unexplained, lambda: data().points)
         chosen = as_floats("inducing", chosen, expected)
         if chosen.ndim != 2 or chosen.shape[1] != kept.shape[1] or not np.isfinite(chosen).all():
             raise InvalidArgument("inducing", expected, f"shape {chosen.shape}")
@@ -95,7 +94,7 @@ class SparseEngine:
         chosen = chosen.copy()
         chosen.setflags(write=False)
         fresh = SparseEngine.empty(self.kernel, self.rule, chosen, len(self.constant))
-        return fresh.absorb(everything().present())
+        return fresh.absorb(data().present())
 
     def _unexplained(self, points: Array) -> Array:
         prior = self.kernel.diagonal(points)
@@ -163,7 +162,7 @@ class SparseEngine:
         w: Array = solve_triangular(self.root[:r, :r], phi, trans="T", check_finite=False) if r else phi
         return phi, w, self.root[:r, r:]
 
-    def predict(self, points: Array) -> tuple[Array, Array]:
+    def predict(self, points: Array, data: Data | None = None) -> tuple[Array, Array]:
         """Mean w^T c and variance k(x, x) - |phi|^2 + |w|^2, within [0, k(x, x)]."""
         marginals = self.marginals(points)
         return marginals.mean, marginals.variance
@@ -186,7 +185,7 @@ class SparseEngine:
         lengths: Array = np.linalg.norm(self.root[r:, r:], axis=0)
         return lengths
 
-    def covariance(self, points: Array, others: Array) -> Array:
+    def covariance(self, points: Array, others: Array, data: Data | None = None) -> Array:
         """k(x, x') - phi^T phi' + w^T w'."""
         return self.joint(points, others)[0]
 

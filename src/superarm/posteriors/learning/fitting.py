@@ -165,7 +165,7 @@ def _theta(kernel: Kernel, noise: tuple[float, ...]) -> Array:
 
 def _problems(state: TwoOutputs, at_most: int) -> list[Problem]:
     """What is to be learnt: everything of correlated or tied outputs together, else output by output."""
-    given, everything = state.given, state.everything()
+    given, everything = state.given, state.observed()
     if state.joint:
         parts = [[_joint_part(everything[0], at_most)]]
     else:

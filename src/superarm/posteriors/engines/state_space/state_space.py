@@ -6,7 +6,6 @@ The mathematics is in ``steps.py`` and ``sweeps.py``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias, TypeGuard
@@ -17,7 +16,7 @@ from superarm import compiled
 from superarm.arguments import Array
 from superarm.kernels.kernel import Kernel
 from superarm.kernels.stationary import Matern12, Matern32, Matern52
-from superarm.posteriors.engines.engine import Observations
+from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.history import merged
 from superarm.storage import storable
 
@@ -107,7 +106,7 @@ class StateSpaceEngine:
         """Always, to learn hyperparameters; it has the values itself."""
         return True
 
-    def condition(self, batch: Observations, everything: Callable[[], Observations]) -> StateSpaceEngine:
+    def condition(self, batch: Observations, data: Data) -> StateSpaceEngine:
         """Merge the batch into the sorted values, and sweep over them anew."""
         batch = batch.present()
         if len(batch.counts) == 0:
@@ -160,7 +159,7 @@ class StateSpaceEngine:
         loops().beliefs(*self._scale, at, self.places, *sides, mean, column)
         return mean, column
 
-    def predict(self, points: Array) -> tuple[Array, Array]:
+    def predict(self, points: Array, data: Data | None = None) -> tuple[Array, Array]:
         """Mean and variance, within [0, k(x, x)]."""
         if len(self.places) == 0:
             return np.zeros((len(points), self.means.shape[1])), self.kernel.diagonal(points)
@@ -172,7 +171,7 @@ class StateSpaceEngine:
         variance[order] = self.kernel.variance * np.minimum(column[:, -1], 1.0)
         return mean, variance
 
-    def covariance(self, points: Array, others: Array) -> Array:
+    def covariance(self, points: Array, others: Array, data: Data | None = None) -> Array:
         """Products of the transitions between neighbouring places, given all values."""
         if len(self.places) == 0:
             return self.kernel(points, others)
