@@ -16,6 +16,8 @@ from superarm.rewards.group_reward import Constraint, GroupReward, Sense
 from superarm.rewards.reward import Reward, is_per_arm
 from superarm.rewards.simple import Sum
 
+LARGEST = 1e100  # an outcome: squares and sums of those up to this are numbers
+
 
 @dataclass(frozen=True, eq=False)
 class Promise:
@@ -198,8 +200,12 @@ class Outcomes:
             raise InvalidArgument(
                 "outcomes", f"shape ({len(arms)}, 2), one row per picked arm", f"shape {values.shape}"
             )
-        if np.isinf(values).any():
-            raise InvalidArgument("outcomes", "finite numbers, or NaN where an outcome never came", "an infinite one")
+        too_large = ~(np.abs(values) <= LARGEST) & ~np.isnan(values)
+        if too_large.any():
+            expected = f"numbers from {-LARGEST} to {LARGEST}, or NaN where an outcome never came"
+            raise InvalidArgument(
+                "outcomes", expected, "an infinite one" if np.isinf(values).any() else values[too_large][0]
+            )
         return cls(arms=arms, values=values)
 
 

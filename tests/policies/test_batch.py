@@ -12,7 +12,7 @@ import superarm as sa
 from superarm.errors import InvalidArgument
 from superarm.policies.batch import belief_in_order, by_index
 from tests.members import POSTERIORS
-from tests.policies.test_policies import federated
+from tests.policies.rounds import federated
 from tests.posteriors.dense import FORMULAS, DenseGP, independent, scaled_distance
 
 PRIOR = sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import superarm as sa
 from superarm.errors import InvalidArgument
-from tests.policies.test_policies import PRIOR, federated, play
+from tests.policies.rounds import PRIOR, federated, play
 from tests.posteriors.dense import DenseGP, coregionalised
 
 

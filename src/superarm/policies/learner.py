@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import IntArray, Seed, fraction, positive, seed_number, whole_number
+from superarm.arguments import IntArray, Seed, between, fraction, positive, seed_number, whole_number
 from superarm.errors import InvalidArgument
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
@@ -18,6 +18,8 @@ from superarm.posteriors.learning import LEARNING, Learning, Learns
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round, checked_round
 from superarm.storage import storable
+
+WIDEST = 1e100  # bounds wider than this would not be numbers
 
 
 @storable
@@ -79,7 +81,7 @@ class Learner:
             delta=fraction("delta", delta),
             max_arms=None if max_arms is None else whole_number("max_arms", max_arms, 1),
             seed=seed_number(seed),
-            beta_scale=positive("beta_scale", beta_scale),
+            beta_scale=between("beta_scale", positive("beta_scale", beta_scale), 0.0, WIDEST),
             learning=_learning(learn, posterior),
         )
 

@@ -1,3 +1,4 @@
+import datetime
 import math
 
 import numpy as np
@@ -96,3 +97,44 @@ def test_ids_that_cannot_be_remembered_are_refused():
 def test_bad_settings_are_refused_by_name(settings):
     with pytest.raises(InvalidArgument, match=next(iter(settings))):
         sa.CUCB(**settings)
+
+
+DAY = datetime.date(2026, 11, 15)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [DAY, DAY + datetime.timedelta(1), DAY],
+        [datetime.datetime(2026, 1, 1, 12), datetime.datetime(2026, 1, 1, 13), datetime.datetime(2026, 1, 1, 12)],
+        np.array(["2026-01-01", "2026-01-02", "2026-01-01"], dtype="datetime64[D]"),
+        [b"a", b"b", b"a"],
+        [("a", DAY), ("b", DAY), ("a", DAY)],
+        [1, 2.5, True],
+    ],
+    ids=["dates", "times", "datetime64", "bytes", "tuples", "numbers"],
+)
+def test_ids_that_are_taken_are_saved(ids, tmp_path):
+    policy = sa.CUCB()
+    round = sa.Round(t=2, contexts=np.zeros((3, 1)), arm_ids=ids, feasible=sa.AtMost(1))
+    policy.update(round, [0, 1], [[0.5, 0.0], [0.2, 0.0]])
+    policy.save(tmp_path / "policy")
+    loaded = sa.load(tmp_path / "policy")
+    assert loaded.by_id.names == policy.by_id.names
+    assert loaded.indices(round).reward.tobytes() == policy.indices(round).reward.tobytes()
+    assert policy.indices(round).reward[0] == policy.indices(round).reward[2]
+
+
+@pytest.mark.parametrize("name", [frozenset("ab"), sa.Status.OPTIMAL, 1j, datetime.timedelta(1)])
+def test_ids_that_cannot_be_saved_are_refused_before_anything_changes(name):
+    policy = sa.CUCB()
+    known = sa.Round(t=1, contexts=np.zeros((2, 1)), arm_ids=["a", "b"], feasible=sa.AtMost(1))
+    policy.update(known, [0], [[0.5, 0.0]])
+    before = policy.by_id
+    ids = np.empty(2, dtype=object)
+    ids[:] = ["c", name]
+    strange = sa.Round(t=2, contexts=np.zeros((2, 1)), arm_ids=ids, feasible=sa.AtMost(1))
+    for method in (policy.select, lambda round: policy.update(round, [0, 1], np.ones((2, 2)))):
+        with pytest.raises(InvalidArgument, match="arm_ids: expected"):
+            method(strange)
+    assert policy.by_id is before

@@ -18,7 +18,7 @@ import numpy as np
 
 from superarm import storage
 from superarm.arguments import Array, IntArray, Seed, seed_number
-from superarm.groups import Groups
+from superarm.groups import Groups, canonical
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.index_policy import IndexPolicy, ahead
 from superarm.policies.learner import oracle_or_exact
@@ -31,7 +31,8 @@ class CUCB(IndexPolicy):
     """One upper confidence bound per arm, whoever is like it.
 
     An arm is who ``round.arm_ids`` says it is; in rounds without them arms of the same context are the same arm.
-    Promises to groups are ignored, and only the first outcome matters.
+    Promises to groups are ignored, and only the first outcome matters. Identities are kept, so only those that a file
+    can hold are taken: text, numbers, bytes, dates, times, and tuples of these.
 
     The paper first plays every arm once. Here arms come and go, so arms never played come first in every round, at
     one finite value above all other indices: see :func:`~superarm.policies.baselines.index_policy.ahead`.
@@ -81,7 +82,7 @@ def _identities(round: Round, arms: IntArray) -> tuple[Sequence[Hashable], IntAr
     if round.arm_ids is None:
         return rows_as_names(round.contexts[arms])
     ids = Groups.of(round.arm_ids[arms], "arm_ids")
-    return ids.labels, ids.codes
+    return [canonical(label, "arm_ids") for label in ids.labels], ids.codes
 
 
 @storage.storable(shapes={"names": "n", "count": "n", "total": "n"})

@@ -27,7 +27,7 @@ from superarm.policies.cautious.ledger import Ledger
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.subset_search import SubsetSearch
 from superarm.policies.cautious.trial import on_credit, trial
-from superarm.policies.learner import Learner, LearningPolicy, oracle_or_exact
+from superarm.policies.learner import WIDEST, Learner, LearningPolicy, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import CovaryingPosterior, Posterior
@@ -99,7 +99,7 @@ class CautiousTCGPUCB(LearningPolicy):
         settled_noise(posterior.noise_std)  # or an error, here rather than in the first round
         self.learner = Learner.of(posterior, seed=seed, learn=learn)
         self.confidence = between("confidence", confidence, 0.5, SUREST)
-        self.reward_width = non_negative("reward_width", reward_width)
+        self.reward_width = between("reward_width", reward_width, 0.0, WIDEST)
         self.must_teach = non_negative("must_teach", must_teach)
         self.oracle = oracle_or_exact(oracle)
         self.ledger = Ledger()
@@ -134,7 +134,11 @@ class CautiousTCGPUCB(LearningPolicy):
         return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
-        """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came."""
+        """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came.
+
+        A round may be reported in parts. Parts belong to one round where t, contexts, groups, identities, promises, u
+        and the feasible set are the same, so give every round a t of its own.
+        """
         observed = Outcomes.of(round, arms, outcomes)
         entry = self.ledger.reported(round, observed.arms)
         played, posterior = np.array(entry.arms, dtype=np.intp), cast(CovaryingPosterior, self.posterior)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from superarm.arguments import IntArray
+from superarm.arguments import Array, IntArray
 from superarm.policies.cautious.certificates.judge import Judged
+from superarm.rewards.reward import is_per_arm
 from superarm.round import Round
 from superarm.storage import storable
 
@@ -16,16 +17,22 @@ SHARE = 0.5  # of the allowance eps that is saved: with all of it the kept promi
 REMEMBERED = 64  # rounds of which further parts may be reported
 
 
-@storable
+@storable(upgrade=lambda fields: {**fields, "rest": None})
 @dataclass(frozen=True, kw_only=True)
 class Entry:
     """What has been reported of a round, and what it has paid and earned."""
 
     t: int
     contexts: int  # a checksum: another round may have the same number
+    rest: int | None = None  # a checksum of all else that makes a round; the first version kept none
     arms: tuple[int, ...] = ()
     paid: float = 0.0
     earned: bool = False
+
+    def same_round(self, other: Entry) -> bool:
+        """Whether both are of one round."""
+        known = self.rest is None or other.rest is None or self.rest == other.rest
+        return (self.t, self.contexts) == (other.t, other.contexts) and known
 
 
 @storable
@@ -51,10 +58,11 @@ class Ledger:
     def reported(self, round: Round, arms: IntArray) -> Entry:
         """The entry of a round with ``arms`` added to what was reported of it before."""
         checksum = zlib.crc32(np.ascontiguousarray(round.contexts).tobytes())
+        new = Entry(t=round.t, contexts=checksum, rest=_rest(round), arms=tuple(sorted(arms.tolist())))
         for entry in self.entries:
-            if (entry.t, entry.contexts) == (round.t, checksum):
-                return replace(entry, arms=tuple(sorted({*entry.arms, *arms.tolist()})))
-        return Entry(t=round.t, contexts=checksum, arms=tuple(sorted(arms.tolist())))
+            if entry.same_round(new):
+                return replace(entry, rest=new.rest, arms=tuple(sorted({*entry.arms, *new.arms})))
+        return new
 
     def after(self, entry: Entry, judged: Judged, eps: float) -> Ledger:
         """The account after the judged groups, all that was reported of a round so far, were played.
@@ -72,5 +80,25 @@ class Ledger:
         return self._with(balance, replace(entry, paid=entry.paid + due, earned=True))
 
     def _with(self, balance: float, entry: Entry) -> Ledger:
-        others = tuple(old for old in self.entries if (old.t, old.contexts) != (entry.t, entry.contexts))
+        others = tuple(old for old in self.entries if not old.same_round(entry))
         return Ledger(balance=balance, entries=(*others, entry)[-REMEMBERED:])
+
+
+def _rest(round: Round) -> int:
+    """A checksum of groups, identities, promises, u and the feasible set."""
+    feasible, size = round.feasible, len(round)
+    names = [*round.labels, *([] if round.arm_ids is None else round.arm_ids.tolist())]
+    facts = [feasible.whole, feasible.totals(size), feasible.most_groups(round.grouping), *map(str, names)]
+    arrays: list[Array | IntArray] = [round.grouping.codes, feasible.caps(round.grouping)]
+    for promise in round.promises:
+        facts += [promise.sense.name, promise.optimism]
+        arrays += [promise.groups, promise.thresholds]
+    for reward in (round.reward, *(promise.reward for promise in round.promises)):
+        settings = getattr(reward, "__dict__", {}).values()
+        facts += [type(reward).__qualname__, *(value for value in settings if isinstance(value, (int, float, str)))]
+        if is_per_arm(reward):
+            arrays.append(reward.entries(size))
+    checksum = zlib.crc32("\0".join(map(str, facts)).encode(errors="surrogatepass"))
+    for array in arrays:
+        checksum = zlib.crc32(np.ascontiguousarray(array).tobytes(), checksum)
+    return checksum

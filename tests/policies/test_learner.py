@@ -6,7 +6,7 @@ import pytest
 import superarm as sa
 from benchmarks.learning import DrawnProblem, measured
 from superarm.errors import InvalidArgument
-from tests.policies.test_policies import federated, outcomes, play
+from tests.policies.rounds import federated, outcomes, play
 
 LONG = sa.ExactPosterior(sa.SquaredExponential(lengthscale=10.0), noise_std=0.05)
 POLICIES = {

@@ -1,0 +1,92 @@
+"""What is picked where nothing is certified."""
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.policies.cautious.certificates import Judge
+from superarm.policies.cautious.explore import Uncertainty, explore
+from tests.policies.cautious.small import EPS, NOISE, PRIOR, search_of
+
+
+def test_exploring_takes_what_is_least_known_and_puts_least_at_risk():
+    rng = np.random.default_rng(0)
+    round = sa.Round(
+        t=1,
+        contexts=rng.uniform(size=(60, 1)),
+        groups=np.arange(60) % 6,
+        constraint=sa.Sum() <= {0: 0.1, 1: 0.2, 2: 0.3, 3: 5.0, 4: 0.4, 5: 0.1},
+        feasible=sa.AtMost(20, per_group=4),
+    )
+    policy = sa.CautiousTCGPUCB(PRIOR)
+    selection = policy.select(round)
+    # A generous promise is certified from the prior, so nothing needs exploring.
+    assert selection.kind is sa.Kind.CERTIFIED
+    assert {group.label for group in selection.groups} == {3}
+
+    belief = PRIOR.predict(round.contexts)
+    judge = Judge(round, PRIOR, belief, EPS)
+    empty = search_of(policy, round).candidate(np.empty(0, dtype=np.intp))
+    arms = explore(empty, judge, belief.std[:, 0], np.arange(60), np.ones(6, dtype=np.bool_))
+    assert 1 < len(arms) <= 10
+    assert 3 in round.grouping.codes[arms]
+    assert np.bincount(round.grouping.codes[arms]).max() <= 4
+    # Each arm was worth its outcome when it was added, in some order; at the end no free arm is.
+    covariance = PRIOR.covariance(round.contexts)[1]
+    k, c = covariance[np.ix_(arms, arms)] + NOISE**2 * np.eye(len(arms)), covariance[:, arms]
+    left = np.diagonal(covariance) - np.einsum("ij,ji->i", c, np.linalg.solve(k, c.T))
+    room = np.bincount(round.grouping.codes[arms], minlength=6) < 4
+    free = np.setdiff1d(np.flatnonzero(room[round.grouping.codes]), arms)
+    assert len(arms) == 10 or left[free].max() <= NOISE**2
+    gain = 0.5 * np.linalg.slogdet(k / NOISE**2)[1]
+    assert gain > 0.5 * len(arms) * np.log(2.0)
+
+
+def test_uncertainty_is_that_of_a_dense_gp():
+    rng = np.random.default_rng(4)
+    contexts = np.concatenate([rng.uniform(size=(9, 2)), np.full((3, 2), 0.5)])
+    round = sa.Round(t=1, contexts=contexts, feasible=sa.AtMost(3))
+    posterior = PRIOR.condition(rng.uniform(size=(6, 2)), rng.normal(size=(6, 2)))
+    uncertainty = Uncertainty(Judge(round, posterior, posterior.predict(contexts), EPS))
+    covariance = posterior.covariance(contexts)[1]
+    picks = []
+    for arm in (3, 11, 3, 0):
+        uncertainty.pick(arm)
+        picks.append(arm)
+        k = covariance[np.ix_(picks, picks)] + NOISE**2 * np.eye(len(picks))
+        c = covariance[:, picks]
+        expected = np.diagonal(covariance) - np.einsum("ij,ji->i", c, np.linalg.solve(k, c.T))
+        np.testing.assert_allclose(uncertainty.variance, expected, atol=1e-10)
+
+
+def test_exactly_is_filled_even_where_too_little_is_certified():
+    round = sa.Round(
+        t=1,
+        contexts=np.linspace(0, 1, 12)[:, None],
+        groups=np.arange(12) % 3,
+        constraint=sa.Sum() <= -5.0,
+        feasible=sa.Exactly(4),
+    )
+    selection = sa.CautiousTCGPUCB(PRIOR).select(round)
+    assert selection.kind is sa.Kind.EXPLORING
+    assert len(selection.arms) == 4
+    assert selection.predicted_broken == pytest.approx(len(selection.groups), abs=0.1)
+    assert "EXPLORING" in str(selection)
+
+
+def test_more_contexts_than_are_computed_together():
+    contexts = np.random.default_rng(0).uniform(size=(1600, 1))
+    round = sa.Round(t=1, contexts=contexts, constraint=sa.Sum() <= 0.5, feasible=sa.AtMost(5))
+    selection = sa.CautiousTCGPUCB(PRIOR).select(round)
+    assert selection.kind is sa.Kind.EXPLORING
+    assert 1 <= len(selection.arms) <= 5
+
+
+def test_hopeless_promises_are_left_alone():
+    contexts = np.random.default_rng(3).uniform(size=(30, 1))
+    round = sa.Round(
+        t=1, contexts=contexts, groups=np.arange(30) % 3, constraint=sa.Sum() >= 100.0, feasible=sa.AtMost(9)
+    )
+    selection = sa.CautiousTCGPUCB(PRIOR).select(round)
+    assert len(selection.arms) == 0
+    assert selection.status is sa.Status.NO_GOOD_SUBGROUP

@@ -1,0 +1,144 @@
+"""The account of risk."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import superarm as sa
+from superarm.policies.cautious.certificates import Judged
+from superarm.policies.cautious.ledger import REMEMBERED, SHARE, Entry, Ledger
+from tests.policies.cautious.small import EPS, PRIOR
+
+
+def judged(risks):
+    risks = np.array(risks, dtype=float)
+    everyone = np.ones(len(risks), dtype=np.bool_)
+    return Judged(groups=np.arange(len(risks)), parts=[], promised=everyone, p_broken=risks, regret=0.0 * risks)
+
+
+def entry(t):
+    return Entry(t=t, contexts=0)
+
+
+@given(st.lists(st.lists(st.floats(0.0, 1.0), max_size=6), max_size=40))
+def test_the_ledger_never_owes_and_bounds_the_risk(rounds):
+    """Over the rounds that it covers, the expected broken promises are at most eps for each touched group."""
+    ledger, risk, allowance = Ledger(), 0.0, 0.0
+    for t, risks in enumerate(rounds, start=1):
+        ledger = ledger.after(entry(t), judged(risks), EPS)
+        assert ledger.balance >= 0.0
+        assert len(ledger.entries) <= REMEMBERED
+        if ledger.entries[-1].earned:
+            risk += sum(risks)
+            allowance += EPS * max(1, len(risks))
+    assert risk <= allowance + 1e-9
+
+
+def test_the_ledger_is_shown_in_a_few_words():
+    ledger = Ledger()
+    for t in range(1, 41):
+        ledger = ledger.after(entry(t), judged([0.0] * 4), EPS)
+    assert repr(ledger) == f"Ledger(balance={ledger.balance:.4g}, 40 rounds remembered)"
+
+
+def test_the_ledger_by_hand():
+    ledger = Ledger().after(entry(1), judged([0.0] * 4), EPS)
+    assert ledger.balance == pytest.approx(4 * SHARE * EPS)
+    assert ledger.after(ledger.entries[0], judged([0.0] * 4), EPS).balance == ledger.balance  # it earns once
+    assert ledger.after(entry(2), judged([0.5, 0.0]), EPS).balance == ledger.balance  # nothing that it could pay for
+    tried = ledger.after(entry(2), judged([0.015]), EPS)
+    assert tried.balance == pytest.approx(4 * SHARE * EPS + SHARE * EPS - 0.015)
+    assert tried.after(tried.entries[-1], judged([0.015]), EPS).balance == tried.balance  # it pays once
+    assert ledger.after(entry(2), judged([]), EPS).balance == pytest.approx(5 * SHARE * EPS)
+
+
+def test_a_round_in_parts_is_entered_as_the_whole():
+    """Arm by arm, or both outcomes one after the other, in any order."""
+    rng = np.random.default_rng(5)
+    contexts = rng.uniform(size=(12, 1))
+    round = sa.Round(
+        t=30, contexts=contexts, groups=np.arange(12) % 3, constraint=sa.Sum() >= 0.4, feasible=sa.AtMost(6)
+    )
+    seen = PRIOR.condition(np.linspace(0, 1, 9)[:, None], np.full((9, 2), 0.2))
+    arms, outcomes = np.array([0, 3, 6, 1, 4]), np.full((5, 2), 0.2)
+
+    def balance(reports):
+        policy = sa.CautiousTCGPUCB(seen)
+        policy.ledger = Ledger(balance=0.9)
+        for some, columns in reports:
+            policy.update(round, arms[some], np.where(columns, outcomes[some], np.nan))
+        return policy.ledger.balance
+
+    everything, both, first, second = slice(None), [True, True], [True, False], [False, True]
+    whole = balance([(everything, both)])
+    assert whole != 0.9
+    assert balance([(everything, first), (everything, second)]) == pytest.approx(whole, abs=1e-9)
+    # What one part taught, the judgement of the next one knows; nothing of it is paid or earned twice.
+    in_parts = balance([([i], both) for i in range(5)])
+    assert in_parts == pytest.approx(whole, abs=0.1)
+    again = sa.Round(t=30, contexts=1.0 - contexts, constraint=sa.Sum() >= 0.4, feasible=sa.AtMost(6))
+    policy = sa.CautiousTCGPUCB(seen)
+    for other in (round, again):
+        policy.update(other, [], np.empty((0, 2)))
+    assert policy.ledger.balance == pytest.approx(2 * SHARE * EPS)  # another round of the same number
+
+
+BASE = {
+    "t": 3,
+    "contexts": np.linspace(0, 1, 12)[:, None],
+    "groups": np.arange(12) % 3,
+    "constraint": sa.Sum() >= -9.0,
+    "feasible": sa.AtMost(6),
+    "arm_ids": np.arange(12),
+}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"groups": np.arange(12) // 4},
+        {"groups": np.arange(12) % 3 + 1},
+        {"constraint": sa.Sum() >= -8.0},
+        {"constraint": sa.Mean() >= -9.0},
+        {"constraint": sa.Sum() <= 9.0},
+        {"constraint": {0: sa.Sum() >= -9.0}},
+        {"constraint": None},
+        {"feasible": sa.AtMost(5)},
+        {"feasible": sa.AtMost(6, per_group=[3, 2, 3])},
+        {"feasible": sa.WholeGroups(2)},
+        {"arm_ids": np.arange(12)[::-1]},
+        {"arm_ids": None},
+        {"reward": sa.TransformedSum(np.exp)},
+        {"t": 4},
+        {"contexts": np.linspace(0, 2, 12)[:, None]},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_rounds_that_differ_in_anything_are_two_rounds(other):
+    """Each earns by itself, and the arms of one are not judged as those of the other."""
+    rounds = sa.Round(**BASE), sa.Round(**{**BASE, **other})
+    alone = []
+    for round in rounds:
+        policy = sa.CautiousTCGPUCB(PRIOR)
+        policy.update(round, [0], [[np.nan, np.nan]])
+        alone.append(policy.ledger)
+    policy = sa.CautiousTCGPUCB(PRIOR)
+    for round in rounds:
+        policy.update(round, [0], [[np.nan, np.nan]])
+    assert policy.ledger.entries == tuple(ledger.entries[0] for ledger in alone)
+    assert 0.0 < policy.ledger.balance == pytest.approx(sum(ledger.balance for ledger in alone))
+    policy.update(sa.Round(**{**BASE, **other}), [1, 2], np.full((2, 2), np.nan))  # another part of the second
+    assert [entry.arms for entry in policy.ledger.entries] == [(0,), (0, 1, 2)]
+
+
+def test_a_part_of_a_round_that_the_first_version_remembers_belongs_to_it():
+    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy.update(sa.Round(**BASE), [0], [[np.nan, np.nan]])
+    policy.ledger = replace(policy.ledger, entries=(replace(policy.ledger.entries[0], rest=None),))
+    policy.update(sa.Round(**BASE), [1], [[np.nan, np.nan]])
+    (entry,) = policy.ledger.entries
+    assert entry.arms == (0, 1)
+    assert entry.rest is not None
