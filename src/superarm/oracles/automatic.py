@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from superarm.arguments import Array
 from superarm.oracles.decomposition.decomposition import Decomposition
@@ -52,8 +53,12 @@ class Automatic:
         if round.feasible.whole:
             return BestWholeGroups()
         if decomposes(good):
-            return Decomposition(rel_gap=self.rel_gap, deadline=self.deadline)
+            return self._decomposition
         return MILP(rel_gap=self.rel_gap, deadline=self.deadline)
+
+    @cached_property
+    def _decomposition(self) -> Decomposition:
+        return Decomposition(rel_gap=self.rel_gap, deadline=self.deadline)
 
     def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
         """Return the best super arm at ``index``; ``selection.solver`` names who found it."""

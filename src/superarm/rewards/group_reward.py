@@ -35,10 +35,8 @@ class Sense(enum.Enum):
     AT_LEAST = ">="
     AT_MOST = "<="
 
-    @property
-    def sign(self) -> int:
-        """+1 for ``>=`` and -1 for ``<=``."""
-        return 1 if self is Sense.AT_LEAST else -1
+    def __init__(self, sense: object) -> None:
+        self.sign = 1 if sense == ">=" else -1
 
 
 def tolerance(thresholds: Any) -> Any:

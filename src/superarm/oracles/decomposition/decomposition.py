@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -51,10 +52,8 @@ class Decomposition:
 
     def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
         """Return the best super arm at ``index``."""
-        return answer(self._solve, "decomposition", index, round, good)
-
-    def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
-        return solve(index, round, good, rel_gap=self.rel_gap, label_limit=self.label_limit, deadline=self.deadline)
+        solver = partial(solve, rel_gap=self.rel_gap, label_limit=self.label_limit, deadline=self.deadline)
+        return answer(solver, "decomposition", index, round, good)
 
 
 def solve(

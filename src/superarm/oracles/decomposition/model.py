@@ -6,6 +6,7 @@ An option of a group is an arm alone, or one of the undominated subsets of a blo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 
 import numpy as np
@@ -78,6 +79,7 @@ class Gains:
     listed: IntArray  # groups without a form, whose subgroups are listed
 
 
+@cache
 def compiled() -> ModuleType:
     """The compiled loops of the decomposition."""
     return loops("superarm.oracles.decomposition.compiled", "compiling the exact oracle; some 20 seconds, once")
@@ -85,7 +87,8 @@ def compiled() -> ModuleType:
 
 def decomposes(good: GoodSubgroups) -> bool:
     """Whether every group has a normal form that this model takes, or is small enough to be listed."""
-    return not good.round.feasible.whole and all(_is_taken(promised, good) for promised in good.promised)
+    refused = [promised for promised in good.promised if not _is_taken(promised, good)]
+    return not refused and not good.round.feasible.whole
 
 
 def _is_taken(promised: PromisedGroups, good: GoodSubgroups) -> bool:

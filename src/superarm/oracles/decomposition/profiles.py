@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask
+from superarm.arguments import IntArray, Mask
 from superarm.oracles.decomposition.model import Model, compiled
 
 AT_ONCE = 32  # entries refined before Ctrl-C is heard; with a deadline the clock is looked at after each
@@ -40,9 +40,14 @@ class Profiles:
             self.U[first + 1 : last] = -np.inf
             for size, (value, _) in profile.items():
                 self.U[first + size] = self.L[first + size] = value
-        self.loops.first_bounds(*self._options(), *self._entries(), active)
+        o = model.options
+        self.options = o.group_start, o.block_start, o.count, o.a, o.g, model.theta, model.cap, model.entry_start
+        self.entries = self.U, self.L, self.P, self.Q, self.lam
+        self.loops.first_bounds(*self.options, *self.entries, active)
         self._take_over_shadows()
-        largest = least if least == 0 else self._largest_total(most)
+        largest = least
+        if least > 0:
+            largest = int(self.loops.largest_total(model.entry_start[: model.real + 1], self.L, most))
         self.underfilled = largest < least
         self.least, self.most = (largest, largest) if self.underfilled else (least, most)
 
@@ -109,7 +114,7 @@ class Profiles:
             part = slice(start, start + at_once)
             number = np.empty(len(groups[part]), dtype=np.intp)
             self.loops.refine(
-                groups[part], ks[part], *self._options(), *self._entries(),
+                groups[part], ks[part], *self.options, *self.entries,
                 self.label_limit, self.taken, self.place[entries[part]], number,
             )  # fmt: skip
             self.used[entries[part]] = number
@@ -131,14 +136,3 @@ class Profiles:
         for group, shadow in self.model.shadow.items():
             own, other = slice(start[group], start[group] + cap[group] + 1), slice(start[shadow], start[shadow + 1])
             self.U[own] = np.maximum(self.U[other], self.L[own])
-
-    def _largest_total(self, most: int) -> int:
-        model = self.model
-        return int(self.loops.largest_total(model.entry_start[: model.real + 1], self.L, most))
-
-    def _options(self) -> tuple[IntArray, IntArray, IntArray, Array, Array, Array, IntArray, IntArray]:
-        m, o = self.model, self.model.options
-        return o.group_start, o.block_start, o.count, o.a, o.g, m.theta, m.cap, m.entry_start
-
-    def _entries(self) -> tuple[Array, Array, Array, Array, Array]:
-        return self.U, self.L, self.P, self.Q, self.lam
