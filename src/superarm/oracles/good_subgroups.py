@@ -76,7 +76,10 @@ class GoodSubgroups:
         self.round = round
         grouping = round.grouping
         arms, groups = len(grouping.codes), len(grouping.labels)
-        self.satisfying = None if satisfying is None else checked_index(satisfying, arms, "satisfying").copy()
+        self.satisfying = None
+        if satisfying is not None:
+            self.satisfying = checked_index(satisfying, arms, "satisfying").copy()
+            self.satisfying.setflags(write=False)
         self.order = np.arange(arms) if order is None else _permutation(order, arms)
         self.promises = () if satisfying is None else round.promises if promises is None else promises
         self.closed = None if closed is None else _checked_closed(closed, groups)
@@ -216,19 +219,18 @@ class GoodSubgroups:
         codes = self.round.grouping.codes
         found = []
         for promise in self.promises:
-            assert self.satisfying is not None
+            outcomes = self.satisfying
+            assert outcomes is not None
             if len(promise.groups) == len(self._promise_of):
                 arms, groups = np.arange(len(codes)), codes
             else:
                 local = np.full(len(self._promise_of), -1, dtype=np.intp)
                 local[promise.groups] = np.arange(len(promise.groups))
                 arms = np.flatnonzero(local[codes] >= 0)
-                groups = local[codes[arms]]
+                groups, outcomes = local[codes[arms]], outcomes[arms]
             form = None
             if is_structured(promise.reward):
-                form = promise.reward.normal_form(
-                    self.satisfying[arms], arms, groups, promise.thresholds, promise.sense
-                )
+                form = promise.reward.normal_form(outcomes, arms, groups, promise.thresholds, promise.sense)
             found.append(PromisedGroups(promise, form, arms, groups))
         return tuple(found)
 
@@ -329,8 +331,9 @@ def _permutation(order: Any, arms: int) -> IntArray:
     array = np.asarray(order)
     if array.shape == (arms,) and (array.dtype.kind in "iu" or not arms):
         numbers = array.astype(np.intp)
-        seen = np.zeros(arms, dtype=np.bool_)
-        seen[numbers[(numbers >= 0) & (numbers < arms)]] = True
-        if seen.all():
-            return numbers
+        if not arms or (numbers.min() >= 0 and numbers.max() < arms):
+            seen = np.zeros(arms, dtype=np.bool_)
+            seen[numbers] = True
+            if seen.all():
+                return numbers
     raise InvalidArgument("order", f"every arm from 0 to {arms - 1} once", repr(order))

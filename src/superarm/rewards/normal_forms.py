@@ -80,10 +80,12 @@ class WeightedSum:
     def attainable(self, groups: IntArray) -> Mask:
         """(G,) whether the group has a good subgroup at all."""
         # The largest sum takes every positive weight, or the single largest where none is positive.
-        positive = sums_by(groups, np.maximum(self.weights, 0.0), len(self.least))
-        largest = np.full(len(self.least), -np.inf)
-        np.maximum.at(largest, groups, self.weights)
-        return np.where(largest > 0, positive, largest) >= self.least
+        best = sums_by(groups, np.maximum(self.weights, 0.0), len(self.least))
+        if (best <= 0.0).any():
+            largest = np.full(len(self.least), -np.inf)
+            np.maximum.at(largest, groups, self.weights)
+            best = np.where(largest > 0.0, best, largest)
+        return best >= self.least
 
     def whole(self, groups: IntArray) -> tuple[Array, Array]:
         """(G,) margins of the groups as a whole, and what they may be off by."""

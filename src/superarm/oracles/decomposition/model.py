@@ -109,7 +109,8 @@ def gains_of(good: GoodSubgroups) -> Gains:
     least, most = np.ones(groups, dtype=np.intp), grouping.sizes.copy()
     listed = [np.empty(0, dtype=np.intp)]
     for promised in good.promised:
-        mine, its = promised.promise.groups, promised.arms
+        mine = promised.promise.groups
+        its = slice(None) if len(promised.arms) == arms else promised.arms
         match promised.form:
             case Filter() as form:
                 usable[its] = form.allowed
