@@ -19,6 +19,12 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if item in kept]
 
 
+def pytest_terminal_summary(terminalreporter):
+    for report in terminalreporter.stats.get("passed", []):
+        for words in (value for name, value in report.user_properties if name == "ran"):
+            terminalreporter.write_line(f"ran: {words}")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def one_blas_thread():
     # Many small products: more threads than free cores make them ten times slower.
