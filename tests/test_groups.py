@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from superarm.errors import InvalidArgument
-from superarm.groups import Groups, canonical, from_data, label_array, own_copy, stable_bytes, to_data
+from superarm.groups import Groups, label_array, own_copy
+from superarm.storage.labels import canonical, from_data, stable_bytes, to_data
 
 
 def refused(call, argument, *fragments):

@@ -1,16 +1,10 @@
-"""Groups of a round: labels, who belongs to which, and quantities given one per group.
-
-A label is any hashable value, and equal ones are one label, as Python says: 1, 1.0, True and ``np.int64(1)`` are. A
-label that has to be kept, in a file or on its way elsewhere, needs a form that any process can read: :func:`canonical`
-gives it, to text, numbers, bytes, dates, datetimes and tuples of these, and refuses all others by name.
-"""
+"""Groups of a round: labels, who belongs to which, and quantities given one per group."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
@@ -19,15 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm import storage
-from superarm.arguments import TIMES, real_array, with_masks
-from superarm.arguments import Array as Array
-from superarm.arguments import IntArray as IntArray
+from superarm.arguments import TIMES, Array, IntArray, real_array, with_masks
 from superarm.errors import InvalidArgument
+from superarm.storage.labels import plain
 
 ORDERED = (str, bytes, Real, Decimal, date, time, timedelta, *TIMES)
-
-KEPT = "text, bytes, a number, a date, a datetime, or a tuple of these, as the label is kept"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +95,7 @@ class Groups:
     def position(self, label: Hashable, argument: str = "label") -> int:
         """Position of ``label`` among the sorted labels."""
         try:
-            return self._positions[_plain(label)]
+            return self._positions[plain(label)]
         except (KeyError, TypeError):
             raise InvalidArgument(argument, f"one of the groups {_few(self.labels)}", repr(label)) from None
 
@@ -113,7 +103,7 @@ class Groups:
         """(G,) floats from a scalar, a mapping (or pandas Series) by label, or one value per group as in ``labels``."""
         values = _by_label(values, argument)
         if isinstance(values, Mapping):
-            values = {_plain(label): value for label, value in values.items()}
+            values = {plain(label): value for label, value in values.items()}
             unknown = [label for label in values if label not in self._positions]
             if unknown:
                 raise InvalidArgument(
@@ -201,13 +191,13 @@ def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
         raise InvalidArgument(argument, "a label for every arm", "a missing label (masked)")
     if isinstance(labels, np.ndarray):
         labels = np.asarray(labels)
-        array = _objects(map(_plain, labels)) if labels.dtype.kind in "mMO" and labels.ndim == 1 else labels.copy()
+        array = _objects(map(plain, labels)) if labels.dtype.kind in "mMO" and labels.ndim == 1 else labels.copy()
     else:
         if isinstance(labels, str) or not isinstance(labels, Iterable):
             raise InvalidArgument(argument, "one label per arm", repr(labels))
         items = list(labels)
         if not _small_integers(items):
-            items = [_plain(item) for item in items]
+            items = [plain(item) for item in items]
         array = np.array(items, dtype=np.int64) if _small_integers(items) else _objects(items)
     if array.ndim != 1:
         raise InvalidArgument(argument, "one label per arm, shape (M,)", f"shape {array.shape}")
@@ -217,73 +207,6 @@ def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
 
 def _small_integers(items: list[Any]) -> bool:
     return all(type(item) is int and abs(item) < 2**62 for item in items)
-
-
-def _plain(label: Any) -> Any:
-    """The label as a list of Python values holds it, so that a list of an array's items means the same as the array."""
-    if type(label) is tuple:
-        return tuple(_plain(part) for part in label)
-    if not isinstance(label, np.generic) or isinstance(label, np.timedelta64):
-        return label
-    if not isinstance(label, np.datetime64):
-        return label.item()
-    # NumPy makes a bare whole number of a time that Python has no word for, and of any in nanoseconds.
-    coarse = label.astype("M8[us]") if np.datetime_data(label)[0] in ("ns", "ps", "fs", "as") else label
-    found = coarse.item() if coarse == label else label
-    return found if isinstance(found, date) else label
-
-
-def canonical(label: Any, argument: str = "label") -> Hashable:
-    """The one form of a label that has to be kept: equal labels have one, as 1 for 1, 1.0, True and np.int64(1).
-
-    What is kept by label, as :class:`superarm.CUCB` keeps counts, keeps this form; any other label is refused.
-
-    >>> import datetime
-    >>> canonical(np.float64(1.0)), canonical((True, np.datetime64("2026-01-01")))
-    (1, (1, datetime.date(2026, 1, 1)))
-    """
-    label = _plain(label)
-    if isinstance(label, tuple):
-        return tuple(canonical(part, argument) for part in label)
-    if label is None:
-        return None
-    if isinstance(label, str):
-        return str.__str__(label)
-    if isinstance(label, bytes):
-        return bytes(label)
-    if isinstance(label, int) and label.bit_length() <= 1024:  # all that floats equal
-        return int(label)
-    if isinstance(label, float) and label == label:
-        return int(label) if label.is_integer() else float(label)
-    if isinstance(label, datetime) and label == label and not getattr(label, "nanosecond", 0):  # of pandas
-        return datetime.fromisoformat((label if label.tzinfo is None else label.astimezone(UTC)).isoformat())
-    if isinstance(label, date) and not isinstance(label, datetime):
-        return date.fromordinal(label.toordinal())
-    raise InvalidArgument(argument, KEPT, f"a {type(label).__name__}: {repr(label)[:100]}")
-
-
-def to_data(label: Any, argument: str = "label") -> Any:
-    """The canonical form of a label as plain data for JSON, which :func:`from_data` reads.
-
-    Text, numbers and None stay what they are; all else is an object whose one key names its type.
-
-    >>> to_data(("shop", b"1"))
-    {'tuple': ['shop', {'bytes': '31'}]}
-    """
-    return storage.to_data(canonical(label, argument))
-
-
-def from_data(data: Any, argument: str = "label") -> Hashable:
-    """The label that :func:`to_data` made plain data of."""
-    try:
-        return canonical(storage.from_data(data), argument)
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError):
-        raise InvalidArgument(argument, "a label as plain data", repr(data)[:100]) from None
-
-
-def stable_bytes(label: Any, argument: str = "label") -> bytes:
-    """Bytes to hash a label by: the same for equal labels in every process, and different for others."""
-    return json.dumps(to_data(label, argument), separators=(",", ":")).encode("ascii")
 
 
 def _objects(items: Iterable[Any]) -> npt.NDArray[Any]:

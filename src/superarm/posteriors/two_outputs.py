@@ -59,6 +59,7 @@ class TwoOutputs:
         if len(self.engines) not in ((1,) if self.joint else (1, 2)):
             raise ValueError(f"{len(self.engines)} engines")
         if self.history.dimension is not None:
+            self._check_dimension(np.zeros((2, self.history.dimension)))
             self.predict(np.zeros((2, self.history.dimension)))
 
     @staticmethod

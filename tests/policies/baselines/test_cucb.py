@@ -138,3 +138,12 @@ def test_ids_that_cannot_be_saved_are_refused_before_anything_changes(name):
         with pytest.raises(InvalidArgument, match="arm_ids: expected"):
             method(strange)
     assert policy.by_id is before
+
+
+def test_an_arm_is_the_same_however_its_number_is_written():
+    policy = sa.CUCB()
+    for ids in ([1], [1.0], [True], np.array([1], dtype=np.int8), [np.float64(1.0)], np.array([1.0])):
+        round = sa.Round(t=1, contexts=[[0.5]], arm_ids=ids, feasible=sa.AtMost(1))
+        policy.update(round, [0], [[1.0, 0.0]])
+    assert policy.by_id.names == (1,)
+    assert policy.by_id.count.tolist() == [6]

@@ -18,11 +18,12 @@ import numpy as np
 
 from superarm import storage
 from superarm.arguments import Array, IntArray, Seed, seed_number
-from superarm.groups import Groups, canonical
+from superarm.groups import Groups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.index_policy import IndexPolicy, ahead
 from superarm.policies.learner import oracle_or_exact
 from superarm.round import Round
+from superarm.storage.labels import canonical
 
 
 @storage.storable

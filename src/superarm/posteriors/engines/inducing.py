@@ -126,8 +126,7 @@ class RandomSubset:
 
     def __post_init__(self) -> None:
         whole_number("s", self.s, 1)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
-            raise InvalidArgument("seed", "a whole number", repr(self.seed))
+        whole_number("seed", self.seed)
 
     def choose(
         self, kernel: Kernel, kept: Array, fresh: Array, unexplained: Array, observed: Callable[[], Array]

@@ -1,0 +1,91 @@
+"""Classes whose values can be saved: under which name, and how files of earlier versions are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from superarm.errors import NotStorable
+
+Fields = dict[str, Any]
+Names = tuple[str, ...]
+Shapes = dict[str, str]
+Upgrade = Callable[[Fields], Fields]
+T = TypeVar("T", bound=type)
+
+CLASSES: dict[str, type] = {}
+FORMER: dict[str, type] = {}  # by a name that only files of earlier versions use
+UPGRADES: dict[type, Upgrade] = {}
+SHAPES: dict[type, Shapes] = {}
+
+
+class Unfit(Exception):
+    """A whole and sound file that does not fit the classes at hand."""
+
+
+@overload
+def storable(cls: T, /) -> T: ...
+@overload
+def storable(
+    *, upgrade: Upgrade | None = None, formerly: Names = (), shapes: Shapes | None = None
+) -> Callable[[T], T]: ...
+def storable(
+    cls: T | None = None, /, *, upgrade: Upgrade | None = None, formerly: Names = (), shapes: Shapes | None = None
+) -> T | Callable[[T], T]:
+    """Register a dataclass or enumeration so that its instances can be saved and loaded.
+
+    Parameters
+    ----------
+    upgrade
+        turns the fields that an earlier version of the class wrote into today's; called whenever their names differ
+    formerly
+        earlier names of the class
+    shapes
+        of fields that are arrays, or of fields of fields, to be checked when one is loaded: ``{"rows": "n 3", "nu":
+        "n"}``; a letter is the same size wherever it stands, a sum of two that of both, and an asterisk any
+    """
+
+    def register(cls: T) -> T:
+        name = name_of(cls)
+        taken = CLASSES.get(name)
+        if taken is not None and taken.__module__ != cls.__module__:
+            raise NotStorable(f"{cls.__qualname__}: {taken.__module__} has a storable class of this name already")
+        CLASSES[name] = cls  # a class that is defined again, as in a notebook, replaces the old one
+        prefix = name.removesuffix(cls.__qualname__)
+        FORMER.update((f"{prefix}{former}", cls) for former in formerly)
+        if upgrade is not None:
+            UPGRADES[cls] = upgrade
+        SHAPES[cls] = dict(shapes or {})
+        return cls
+
+    return register if cls is None else register(cls)
+
+
+def is_own(cls: type) -> bool:
+    """Whether a class is superarm's own."""
+    return cls.__module__.partition(".")[0] == "superarm"
+
+
+def name_of(cls: type) -> str:
+    """What a file calls the class."""
+    return cls.__qualname__ if is_own(cls) else f"{cls.__module__}:{cls.__qualname__}"
+
+
+def class_of(name: str) -> type:
+    """The class that a file calls so, today or in an earlier version."""
+    cls = CLASSES.get(name) or FORMER.get(name)
+    if cls is None:
+        raise Unfit(_unknown(name))
+    return cls
+
+
+def _unknown(name: str) -> str:
+    module, _, cls = name.rpartition(":")
+    if not module:
+        return f"written by another version: superarm has no storable class {cls!r} here"
+    if module == "__main__":
+        return (
+            f"holds a {cls!r} of the script or notebook that saved it (module '__main__'), which is unknown here: "
+            "define it before loading, or keep it in a module that both import"
+        )
+    return f"holds a {cls!r} of the module {module!r}, which is unknown here: import that module before loading"

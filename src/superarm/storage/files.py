@@ -1,0 +1,152 @@
+"""Files of values, and files in general: whole or not there, and held by one process at a time."""
+
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import math
+import os
+import secrets
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from superarm.errors import InvalidArgument, UnreadableFile
+from superarm.storage.classes import Unfit
+from superarm.storage.values import decode, encode
+
+FORMAT = "superarm"
+VERSION = 1
+DOCUMENT = "document.json"
+TEMPORARY = ".superarm-"  # how files begin that are not yet in place
+
+
+def write(value: object, path: str | os.PathLike[str]) -> None:
+    """Save ``value`` at ``path``: the whole file appears at once, or nothing changes."""
+    path = _path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
+    arrays: list[np.ndarray] = []
+    document = {"format": FORMAT, "version": VERSION, "value": encode(value, arrays, where="value")}
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        _add(archive, DOCUMENT, json.dumps(document).encode("ascii"))
+        for number, array in enumerate(arrays):
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, array, allow_pickle=False)
+            _add(archive, f"{number}.npy", buffer.getvalue())
+    replace_file(path, content.getvalue())
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """Load the value saved at ``path``, or raise :class:`UnreadableFile` with the reason.
+
+    What keeps the file itself from being read is the system's own :class:`OSError`.
+    """
+    path = _path(path)
+    content = path.read_bytes()
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = _members(archive, len(content))
+            document = json.loads(members.pop(DOCUMENT))
+            if document["format"] != FORMAT:
+                raise UnreadableFile(f"{path}: not a superarm file (format {document['format']!r})")
+            if document["version"] != VERSION:
+                raise UnreadableFile(
+                    f"{path}: written in version {document['version']} of the file format; "
+                    f"this superarm reads version {VERSION}"
+                )
+            value = decode(document["value"], lambda number: _array(members.pop(f"{number}.npy")))
+            if members:
+                raise Unfit(f"holds {min(members)}, which nothing in it mentions")
+            return value
+    except Unfit as error:
+        raise UnreadableFile(f"{path}: {error}") from None
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        MemoryError,
+        OSError,
+        OverflowError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise UnreadableFile(f"{path}: damaged, truncated, or not a superarm file ({error})") from error
+
+
+def _path(path: Any) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidArgument("path", "the path of a file", repr(path))
+    return Path(path)
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    """Add a member of which neither the clock nor the system tells anything: equal values are equal bytes."""
+    member = zipfile.ZipInfo(name)
+    member.create_system = 3
+    archive.writestr(member, content)
+
+
+def _members(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
+    """The content of every member, by name; all are refused before one is read that would be larger than the file."""
+    found = archive.infolist()
+    if any(member.compress_type != zipfile.ZIP_STORED for member in found):
+        raise Unfit("holds compressed members, which superarm never writes")
+    if len({member.filename for member in found}) < len(found) or sum(member.file_size for member in found) > size:
+        raise Unfit("holds a member twice")
+    return {member.filename: archive.read(member) for member in found}
+
+
+def _array(content: bytes) -> np.ndarray:
+    """The array of a ``.npy`` file, whose header must agree with what follows it."""
+    buffer = io.BytesIO(content)
+    version = np.lib.format.read_magic(buffer)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, by_column, dtype = read_header(buffer)
+    if dtype.hasobject:
+        raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - buffer.tell():
+        raise ValueError(f"an array said to have shape {shape}, of another size")
+    order: Literal["F", "C"] = "F" if by_column else "C"
+    return np.frombuffer(content, dtype, offset=buffer.tell()).reshape(shape, order=order).copy(order=order)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file: its new content appears at once and whole, or nothing changes."""
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def alone(path: Path, *, wait: bool) -> Iterator[None]:
+    """Hold the lock file at ``path``; the system lifts the lock of a process that dies.
+
+    Without ``wait`` a lock that somebody else holds is a :class:`BlockingIOError`. Where there is no such lock, as on
+    Windows, nobody is kept out.
+    """
+    with open(path, "ab") as file:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
