@@ -28,7 +28,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-slow test-quick lint mutants bench bench-quick peers referee lock clean FORCE
+.PHONY: help install demo test test-slow test-quick lint soak mutants bench bench-quick peers referee lock clean FORCE
 
 help: ## what you are reading
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ bench-quick: $(DEV) ## what got slower than the committed figures, in two minute
 
 referee: $(DEV) ## the oracles against enumeration, all 20,000 rounds
 	@$(BIN)/python -m tests.referees.enumeration
+
+soak: $(DEV) ## full figures to benchmarks/soak.md, an hour or two: studies and their targets, referee, mutants, speed
+	@$(ONE) $(BIN)/python -m benchmarks.soak $(if $(ONLY),--only $(ONLY))
 
 mutants: $(DEV) ## whether the tests notice forty mistakes, one at a time, in at most half an hour
 	@$(ONE) $(BIN)/python -m tests.mutants
