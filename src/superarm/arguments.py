@@ -116,10 +116,13 @@ def instance(argument: str, value: Any, kind: Any, expected: str) -> Any:
 
 
 def keeps(value: Any, kind: Any) -> bool:
-    """Whether an object is of a class, or has all members of a protocol; methods must be callable."""
+    """Whether an object is of a class, or has all members of a protocol; methods must be callable.
+
+    A class is no such object, nor is an array of NumPy, which has methods such as ``choose``.
+    """
     methods = [name for name, member in vars(kind).items() if name[0] != "_" and callable(member)]
     return (
-        not isinstance(value, type)
+        not isinstance(value, (type, np.ndarray, np.generic))
         and isinstance(value, kind)
         and all(callable(getattr(value, name)) for name in methods)
     )

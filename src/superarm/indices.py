@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, fraction, non_negative, weight, whole_number
+from superarm.arguments import Array, IntArray, fraction, instance, non_negative, weight, whole_number
 from superarm.errors import InvalidArgument
 from superarm.posteriors.posterior import Belief
-from superarm.round import Round
+from superarm.round import Round, checked_round
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,6 +62,9 @@ def double_ucb(belief: Belief, round: Round, *, beta: float, zeta: float) -> Ind
     At zeta = 1 the reward index is sigma_1, which orders the arms as the limit does; at zeta = 0 there is no group
     stage, and the reward index is the ordinary upper confidence bound.
     """
+    if not isinstance(belief, Belief) or not isinstance(round, Round):
+        instance("belief", belief, Belief, "a superarm.Belief")
+        checked_round(round)
     if belief.mean.shape != (len(round), 2):
         raise InvalidArgument("belief", f"shape ({len(round)}, 2), one row per arm", f"shape {belief.mean.shape}")
     width, zeta = math.sqrt(non_negative("beta", beta)), weight("zeta", zeta)

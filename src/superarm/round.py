@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, as_floats, real_array, whole_number, with_masks
+from superarm.arguments import Array, IntArray, as_floats, listed, real_array, whole_number, with_masks
 from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Groups, label_array
@@ -88,7 +88,7 @@ class Round:
         if not isinstance(self.feasible, (AtMost, Exactly, WholeGroups)):
             raise InvalidArgument("feasible", "AtMost, Exactly or WholeGroups", repr(self.feasible))
         caps = self.feasible.caps(grouping)
-        if isinstance(self.reward, type) or not hasattr(self.reward, "value"):
+        if isinstance(self.reward, type) or not callable(getattr(self.reward, "value", None)):
             raise InvalidArgument("reward", "a super-arm reward (method: value)", repr(self.reward))
         promises = _promises(self.constraint, grouping)
         for reward in (self.reward, *(promise.reward for promise in promises)):
@@ -125,17 +125,19 @@ class Round:
         """
         if "groups" in rest:
             raise InvalidArgument("group", "the name of the label column", "groups=, which is an argument of Round")
-        if isinstance(contexts, str) or not isinstance(contexts, Iterable) or not (contexts := list(contexts)):
+        names = listed("contexts", contexts, "a list of column names")
+        if not names:
             raise InvalidArgument("contexts", "a list of column names", repr(contexts))
-        if isinstance(frame, type) or not hasattr(frame, "columns"):
+        if isinstance(frame, type) or not hasattr(frame, "__len__") or not hasattr(frame, "columns"):
             raise InvalidArgument("frame", "a polars or pandas frame", f"a {type(frame).__name__}")
         ids = rest.get("arm_ids")
         named = isinstance(ids, str)
-        wanted = [*contexts, *([] if group is None else [group]), *([ids] if named else [])]
-        missing = [name for name in wanted if name not in list(frame.columns)]
+        wanted = [*names, *([] if group is None else [group]), *([ids] if named else [])]
+        known = set(frame.columns)
+        missing = [name for name in wanted if not _is_hashable(name) or name not in known]
         if missing:
             raise InvalidArgument("frame", f"the columns {wanted}", f"none called {missing}")
-        columns = np.column_stack([_context_column(frame[name], name) for name in contexts])
+        columns = np.column_stack([_context_column(frame[name], name) for name in names])
         if named:
             rest["arm_ids"] = frame[ids]
         return cls(contexts=columns, groups=None if group is None else frame[group], **rest)
@@ -214,6 +216,14 @@ def checked_round(round: Any) -> Round:
     if not isinstance(round, Round):
         raise InvalidArgument("round", "a superarm.Round", f"a {type(round).__name__}")
     return round
+
+
+def _is_hashable(name: Any) -> bool:
+    try:
+        hash(name)
+    except TypeError:
+        return False
+    return True
 
 
 def _context_column(column: Any, name: str) -> Array:

@@ -6,14 +6,15 @@ import enum
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray
+from superarm.arguments import Array, IntArray, as_floats, between, instance, non_negative
+from superarm.errors import InvalidArgument
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import reward_of
-from superarm.round import Round
+from superarm.round import Round, checked_round
 
 EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
 
@@ -81,6 +82,7 @@ class TouchedGroup:
         )  # fmt: skip
 
 
+@runtime_checkable
 class Promises(Protocol):
     """What :meth:`Selection.of` asks of good subgroups."""
 
@@ -172,18 +174,24 @@ class Selection:
         Without a status it is ``NO_GOOD_SUBGROUP`` where nothing is good, and otherwise ``LIMIT``, which claims
         nothing but the bound.
         """
+        instance("good", good, Promises, "a superarm.GoodSubgroups")
+        expected = f"finite numbers, one per arm ({len(checked_round(round))})"
+        index = as_floats("index", index, expected)
+        if index.shape != (len(round),) or not np.isfinite(index).all():
+            raise InvalidArgument("index", expected, repr(index))
+        upper_bound = between("upper_bound", upper_bound, -math.inf, math.inf)
         if status is None:
             status = Status.NO_GOOD_SUBGROUP if good.is_empty() else Status.LIMIT
         arms = np.sort(round.check_arms(arms))
         arms.setflags(write=False)
-        value = reward_of(round.reward, np.asarray(index, dtype=np.float64)[arms], arms)
+        value = reward_of(round.reward, index[arms], arms)
         return cls(
             arms=arms,
             value=value,
             upper_bound=max(upper_bound, value),
-            status=status,
-            solver=solver,
-            seconds=seconds,
+            status=instance("status", status, Status, "a superarm.Status"),
+            solver=instance("solver", solver, str, "text"),
+            seconds=non_negative("seconds", seconds),
             groups=good.touched(arms),
         )
 

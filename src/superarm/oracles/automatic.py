@@ -11,7 +11,7 @@ from superarm.oracles.decomposition.model import decomposes
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.milp.milp import MILP
-from superarm.oracles.oracle import SuperArmOracle, check_search
+from superarm.oracles.oracle import SuperArmOracle, check_search, checked_question
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.rewards.reward import is_additive
 from superarm.round import Round
@@ -48,6 +48,8 @@ class Automatic:
 
     def choose(self, round: Round, good: GoodSubgroups) -> SuperArmOracle:
         """The oracle that :meth:`__call__` would ask."""
+        if not isinstance(round, Round) or getattr(good, "round", None) is not round:
+            checked_question(round, good)
         if not is_additive(round.reward):
             return Exhaustive()
         if round.feasible.whole:

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask, magnitude, real_array
+from superarm.arguments import Array, IntArray, Mask, instance, magnitude, real_array
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.rewards.group_reward import is_good, is_structured
 from superarm.rewards.normal_forms import ROUNDING, NormalForm
 from superarm.rewards.reward import checked_value
-from superarm.round import Promise, Round
+from superarm.round import Promise, Round, checked_round
 from superarm.selection import TouchedGroup
 
 ENUMERATE_AT_MOST = 14  # arms of a group: 2^14 subsets
@@ -73,6 +73,8 @@ class GoodSubgroups:
         promises: tuple[Promise, ...] | None = None,
         closed: Mask | None = None,
     ) -> None:
+        if not isinstance(round, Round):
+            checked_round(round)
         self.round = round
         grouping = round.grouping
         arms, groups = len(grouping.codes), len(grouping.labels)
@@ -206,6 +208,7 @@ class GoodSubgroups:
 
     def keeps(self, touched: TouchedGroup) -> bool:
         """Whether a touched group is open and keeps its promise; one without a promise does."""
+        instance("touched", touched, TouchedGroup, "a superarm.TouchedGroup")
         group = self.round.grouping.position(touched.label)
         if touched.value is None or self.is_closed(group):
             return not self.is_closed(group)

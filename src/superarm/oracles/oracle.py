@@ -10,12 +10,12 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask
+from superarm.arguments import Array, IntArray, Mask, instance
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.oracles.good_subgroups import GoodSubgroups, Valued, checked_index
 from superarm.oracles.scale import scale_of_sums
 from superarm.rewards.reward import Additive, checked_value, is_additive, reward_of
-from superarm.round import Round
+from superarm.round import Round, checked_round
 from superarm.selection import Selection, Status, is_proved
 
 SUMMED_APART = 1e-11  # relative gap that sums of floats in different orders may show
@@ -69,6 +69,8 @@ def answer(
     judges the emptiness.
     """
     start = time.perf_counter()
+    if not isinstance(round, Round) or getattr(good, "round", None) is not round:
+        checked_question(round, good)
     index = checked_index(index, len(round.grouping.codes), "index")
     hopeless = is_empty(good)
     found = solver(index, round, good.without_promises() if hopeless else good)
@@ -97,6 +99,14 @@ def answer(
         seconds=time.perf_counter() - start,
         groups=good.described(valued),
     )
+
+
+def checked_question(round: Any, good: Any) -> None:
+    """Refuse what is no round, or no good subgroups of a round with the same groups."""
+    codes = checked_round(round).grouping.codes
+    instance("good", good, GoodSubgroups, "a superarm.GoodSubgroups")
+    if not np.array_equal(good.round.grouping.codes, codes):
+        raise InvalidArgument("good", "the good subgroups of this round", "those of another round")
 
 
 def found_by_sum(

@@ -9,7 +9,7 @@ from typing import Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Array, Seed, checked_seed
+from superarm.arguments import Array, Seed, checked_seed, instance
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.adaptive import AdaptiveEngine
@@ -266,9 +266,7 @@ class SparsePosterior(StatefulPosterior):
         inducing: InducingRule = _GREEDY,
         mean: Mean = 0.0,
     ) -> None:
-        if isinstance(inducing, type) or not isinstance(inducing, InducingRule):
-            expected = "GreedyVariance, RandomSubset, or an object with choose"
-            raise InvalidArgument("inducing", expected, repr(inducing))
+        instance("inducing", inducing, InducingRule, "GreedyVariance, RandomSubset, or an object with choose")
 
         def engine(kernel: Kernel, columns: int) -> SparseEngine:
             own: InducingRule = PairedRule(inducing) if isinstance(kernel, PointKernel) else inducing

@@ -181,8 +181,10 @@ def settled_noise(noise_std: float | Sequence[float]) -> tuple[float, float]:
     noise = as_floats("noise_std", noise_std, expected)
     if noise.shape not in ((), (2,)) or not (np.isfinite(noise) & (noise > 0)).all():
         raise InvalidArgument("noise_std", expected, repr(noise_std))
-    if not (np.square(noise) > 0).all():
-        raise InvalidArgument("noise_std", "a number whose square is positive", repr(noise_std))
+    with np.errstate(over="ignore"):
+        square = np.square(noise)
+    if not (np.isfinite(square) & (square > 0)).all():
+        raise InvalidArgument("noise_std", "a number whose square is positive and finite", repr(noise_std))
     first, second = np.broadcast_to(noise, (2,)).tolist()
     return first, second
 

@@ -32,7 +32,7 @@ class Custom(Comparable):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise InvalidArgument("function", "a callable of the outcomes", repr(self.function))
-        if self.monotone not in ("increasing", "decreasing", "none"):
+        if not isinstance(self.monotone, str) or self.monotone not in ("increasing", "decreasing", "none"):
             raise InvalidArgument("monotone", "'increasing', 'decreasing' or 'none'", repr(self.monotone))
 
     def value(self, outcomes: Array, arms: IntArray) -> float:

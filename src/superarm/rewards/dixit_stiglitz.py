@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from numbers import Real
@@ -42,7 +43,7 @@ class DixitStiglitz(Comparable):
 
     def __post_init__(self) -> None:
         power = self.power
-        if isinstance(power, bool) or not isinstance(power, Real) or not 1.0 <= power < math.inf:
+        if isinstance(power, bool) or not isinstance(power, Real) or not 1.0 <= power <= sys.float_info.max:
             raise InvalidArgument("power", "a finite number >= 1", repr(power))
         object.__setattr__(self, "codes", Groups.of(self.items, "items").codes)
 

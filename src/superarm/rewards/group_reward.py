@@ -122,10 +122,10 @@ class Constraint:
             raise InvalidArgument("reward", "a group reward (members: value, monotone)", repr(self.reward))
         if self.reward.monotone not in ("increasing", "decreasing", "none"):
             raise InvalidArgument("monotone", "'increasing', 'decreasing' or 'none'", repr(self.reward.monotone))
-        try:
+        if not isinstance(self.sense, Sense):
+            if not isinstance(self.sense, str) or self.sense not in (">=", "<="):
+                raise InvalidArgument("sense", "'>=' or '<='", repr(self.sense))
             object.__setattr__(self, "sense", Sense(self.sense))
-        except ValueError:
-            raise InvalidArgument("sense", "'>=' or '<='", repr(self.sense)) from None
         object.__setattr__(self, "threshold", own_copy(self.threshold))
 
     def __bool__(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray
+from superarm.arguments import Array, IntArray, real_array
 from superarm.errors import InvalidArgument
 
 
@@ -104,10 +104,7 @@ class TransformedSum:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise InvalidArgument("function", "a callable of the weighted sum", repr(self.function))
-        try:
-            weights = np.atleast_1d(np.array(self.weights, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise InvalidArgument("weights", "numbers, one or one per arm", repr(self.weights)) from None
+        weights = np.atleast_1d(real_array(self.weights, "weights", "numbers, one or one per arm"))
         if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any():
             raise InvalidArgument("weights", "non-negative finite numbers, one or one per arm", repr(self.weights))
         weights.setflags(write=False)

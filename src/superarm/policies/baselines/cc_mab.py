@@ -27,6 +27,8 @@ from superarm.policies.learner import oracle_or_exact
 from superarm.posteriors.posterior import checked_contexts
 from superarm.round import Round
 
+MOST = 10**300  # of whole numbers that formulas take as floats
+
 
 @storage.storable
 @dataclass(eq=False, init=False)
@@ -75,7 +77,7 @@ class CCMAB(IndexPolicy):
     ) -> None:
         self.cells = Tally.empty()
         self.dimension = None
-        self.horizon = whole_number("horizon", horizon, 1)
+        self.horizon = whole_number("horizon", horizon, 1, MOST)
         self.alpha = positive("alpha", alpha)
         self.oracle = oracle_or_exact(oracle)
         self.seed = seed_number(seed)
@@ -88,13 +90,14 @@ class CCMAB(IndexPolicy):
 
     def cells_per_side(self, dimension: int) -> int:
         """h_T in D dimensions: the least whole number whose (3 alpha + D)-th power is T or more."""
-        power = 3.0 * self.alpha + dimension
+        power = 3.0 * self.alpha + whole_number("dimension", dimension, 1, MOST)
         side = math.ceil(math.pow(self.horizon, 1.0 / power))
         # A root that should be whole may come out just above.
         return side - 1 if side > 1 and math.pow(side - 1, power) >= self.horizon else side
 
     def control(self, t: int, dimension: int) -> float:
         """K(t) in D dimensions."""
+        t, dimension = whole_number("t", t, 1, MOST), whole_number("dimension", dimension, 1, MOST)
         return float(t ** (2.0 * self.alpha / (3.0 * self.alpha + dimension)) * math.log(t))
 
     def _index(self, round: Round) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from superarm.arguments import instance
 from superarm.environments.environment import Environment
 from superarm.regret import optimum
 from superarm.round import Outcomes, Round, checked_round
@@ -16,6 +17,10 @@ class Clairvoyant:
     """Knows the expected outcomes of every arm; learns nothing, and cannot be saved without its environment."""
 
     environment: Environment
+
+    def __post_init__(self) -> None:
+        expected = "an object with rounds, expected_outcomes and outcomes"
+        instance("environment", self.environment, Environment, expected)
 
     def select(self, round: Round) -> Selection:
         """The best good super arm by the truth."""

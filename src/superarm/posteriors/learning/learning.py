@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, Self, runtime_checkable
 
-import numpy as np
-
-from superarm.arguments import Seed
+from superarm.arguments import Seed, whole_number
 from superarm.errors import InvalidArgument
 from superarm.posteriors.posterior import Posterior
 from superarm.storage import storable
+
+MOST = 2.0**62  # of factors and numbers: more would mean nothing
 
 
 @storable
@@ -70,11 +70,11 @@ class Learning:
     def __post_init__(self) -> None:
         for argument in ("spread", "noise_spread", "reach", "noise_reach"):
             factor = getattr(self, argument)
-            if isinstance(factor, bool) or not isinstance(factor, float | int) or not 1.0 < factor < np.inf:
+            if isinstance(factor, bool) or not isinstance(factor, float | int) or not 1.0 < factor <= MOST:
                 raise InvalidArgument(argument, "a finite factor above 1", repr(factor))
         for argument, least in (("least", 1), ("at_most", 2), ("starts", 1)):
             number = getattr(self, argument)
-            if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= MOST:
                 raise InvalidArgument(argument, f"a whole number, at least {least}", repr(number))
         if self.schedule is not None:
             _check_schedule(self.schedule)
@@ -85,6 +85,7 @@ class Learning:
         >>> [n for n in range(50) if Learning().due(n)]
         [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48]
         """
+        updates = whole_number("updates", updates)
         if self.schedule is not None:
             return updates in self.schedule
         odd = updates // (updates & -updates) if updates > 0 else 0
