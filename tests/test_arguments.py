@@ -173,3 +173,12 @@ def test_what_is_no_seed_is_refused(seed):
     for call in (checked_seed, seed_number):
         with pytest.raises(InvalidArgument, match="seed: expected a whole number >= 0, a Generator, or None"):
             call(seed)
+
+
+@pytest.mark.parametrize("time", [np.timedelta64(5, "s"), np.timedelta64("NaT"), np.datetime64(5, "s"), timedelta(1)])
+def test_a_span_of_time_is_no_number(time):
+    for check in (arguments.whole_number, arguments.positive, arguments.non_negative):
+        with pytest.raises(InvalidArgument, match="horizon: expected"):
+            check("horizon", time)
+    with pytest.raises(InvalidArgument, match="seed: expected"):
+        checked_seed(time)

@@ -6,11 +6,9 @@ And the types of arrays that go from one call to the next.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence, Set
 from datetime import date, timedelta
 from numbers import Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,8 +36,7 @@ def flag(argument: str, value: Any) -> bool:
 
 def whole_number(argument: str, value: Any, least: int = 0, most: int | None = None) -> int:
     """A whole number >= ``least``, and <= ``most`` if given."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
+    if not _whole(value) or value < least or (most is not None and value > most):
         limit = f">= {least}" if most is None else f"from {least} to {most}"
         raise InvalidArgument(argument, f"a whole number {limit}", repr(value))
     return int(value)
@@ -134,17 +131,6 @@ def generator(argument: str, value: Any) -> np.random.Generator:
     return rng
 
 
-def checked_path(argument: str, value: Any) -> Path:
-    """A path that the system can look for."""
-    try:
-        path = os.fspath(value)
-        if not isinstance(path, str) or not path or b"\0" in os.fsencode(path):
-            raise ValueError
-        return Path(path)
-    except (TypeError, ValueError):
-        raise InvalidArgument(argument, "a path: text, or an object such as pathlib.Path", repr(value)) from None
-
-
 def typed_frame(argument: str, frame: Any, schema: Mapping[str, Any]) -> pl.DataFrame:
     """The columns of ``schema`` of a polars frame, cast to its types, without nulls."""
     import polars as pl
@@ -165,7 +151,7 @@ def checked_seed(seed: Any) -> Seed:
     """``seed`` itself if it is one."""
     if seed is None or isinstance(seed, np.random.Generator):
         return seed
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+    if not _whole(seed) or seed < 0:
         raise InvalidArgument("seed", "a whole number >= 0, a Generator, or None", repr(seed))
     return int(seed)
 
@@ -240,11 +226,16 @@ def _in_a_word(value: Any) -> str:
     return f"text: {wrong[:40]!r}" if isinstance(wrong, (str, bytes)) else f"times: {wrong!r}"
 
 
+def _whole(value: Any) -> bool:
+    """Whether a value is a whole number; NumPy takes spans of time for such."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+
+
 def _real(value: Any) -> float:
-    """The number as a float; NaN, which no range contains, where it is none: booleans and text are none."""
+    """The number as a float; NaN, which no range contains, where it is none: booleans, text and times are none."""
     if isinstance(value, np.ndarray) and not value.ndim:
         value = value[()]
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if isinstance(value, (bool, np.timedelta64)) or not isinstance(value, Real):
         return math.nan
     try:
         return float(value)

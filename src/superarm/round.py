@@ -21,11 +21,11 @@ LARGEST = 1e100  # an outcome: squares and sums of those up to this are numbers
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """One group reward and sense, and the groups of a round that they bind."""
+    """A constraint laid on groups of a round: one group reward and sense, and a threshold for each group."""
 
     reward: GroupReward
     sense: Sense
-    groups: IntArray  # (g,) positions of the bound groups, ascending
+    groups: IntArray  # (g,) positions of the promised groups, ascending
     thresholds: Array  # (g,)
     optimism: int
 
@@ -270,13 +270,13 @@ def _promises(constraint: Any, groups: Groups) -> tuple[Promise, ...]:
         if isinstance(one.threshold, Mapping) or np.ndim(one.threshold) != 0:
             raise InvalidArgument("threshold", f"one number for group {label!r}", repr(one.threshold))
         threshold = float(one.thresholds(Groups.of([0]))[0])
-        _, bound = together.setdefault(_kind(one), (one, []))
-        bound.append((groups.position(label, "constraint"), threshold))
+        _, promised = together.setdefault(_kind(one), (one, []))
+        promised.append((groups.position(label, "constraint"), threshold))
     promises = []
-    for one, bound in together.values():
-        bound.sort()
-        positions = np.array([position for position, _ in bound], dtype=np.intp)
-        thresholds = np.array([threshold for _, threshold in bound])
+    for one, promised in together.values():
+        promised.sort()
+        positions = np.array([position for position, _ in promised], dtype=np.intp)
+        thresholds = np.array([threshold for _, threshold in promised])
         promises.append(Promise(one.reward, one.sense, positions, thresholds, one.optimism))
     return tuple(promises)
 

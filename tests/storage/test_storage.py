@@ -176,6 +176,8 @@ class Stranger:
         ({1}, "builtins.set"),
         (bytearray(b"bytes"), "builtins.bytearray"),
         (timedelta(days=1), "datetime.timedelta"),
+        (np.timedelta64(5, "ns"), "numpy.timedelta64"),
+        (np.datetime64(5, "s"), "numpy.datetime64"),
         (1j, "builtins.complex"),
         (Stranger, "builtins.type"),
     ],
@@ -489,10 +491,10 @@ def test_a_member_that_nothing_mentions_is_refused(path):
     refused(path, "holds notes, which nothing in it mentions")
 
 
-@pytest.mark.parametrize("path", [5, None, b"x", object(), ["x"]])
+@pytest.mark.parametrize("path", [5, None, b"x", object(), ["x"], "", "a\0b"])
 def test_a_path_is_text_or_a_path(path):
     for call in (read, lambda path: write(1, path), sa.load, sa.Uniform().save, sa.TCGPUCB(POSTERIOR).save):
-        with pytest.raises(InvalidArgument, match="path: expected the path of a file"):
+        with pytest.raises(InvalidArgument, match="path: expected a path"):
             call(path)
 
 

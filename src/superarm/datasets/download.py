@@ -28,10 +28,10 @@ import polars as pl
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from superarm.arguments import checked_path, instance, one_of
+from superarm.arguments import instance, one_of
 from superarm.datasets import files
 from superarm.errors import DownloadFailed, InvalidArgument, UnexpectedData
-from superarm.storage import alone, replace_file
+from superarm.storage import alone, checked_path, replace_file
 
 PathLike = str | os.PathLike[str]
 OFFICIAL = "https://files.grouplens.org/datasets/movielens/"

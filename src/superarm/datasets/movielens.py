@@ -13,11 +13,12 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
-from superarm.arguments import Array, checked_path, instance, typed_frame, whole_number
+from superarm.arguments import Array, instance, typed_frame, whole_number
 from superarm.datasets import files
 from superarm.datasets.download import PathLike, byte_bar, cache_folder, checked_console, fetch, keep_frame, load_frame
 from superarm.datasets.files import GENRES, LEAST_STARS, MOST_STARS, Layout
 from superarm.errors import InvalidArgument, UnexpectedData
+from superarm.storage import checked_path
 
 AFTER = datetime(2015, 1, 1, tzinfo=UTC)
 LEAST_RATINGS = 200

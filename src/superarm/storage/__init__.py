@@ -12,6 +12,17 @@ renamed or changes its fields says so in :func:`storable`, and files of earlier 
 """
 
 from superarm.storage.classes import Fields, storable
-from superarm.storage.files import FORMAT, TEMPORARY, VERSION, alone, read, replace_file, write
+from superarm.storage.files import FORMAT, TEMPORARY, VERSION, alone, checked_path, read, replace_file, write
 
-__all__ = ["FORMAT", "Fields", "TEMPORARY", "VERSION", "alone", "read", "replace_file", "storable", "write"]
+__all__ = [
+    "FORMAT",
+    "Fields",
+    "TEMPORARY",
+    "VERSION",
+    "alone",
+    "checked_path",
+    "read",
+    "replace_file",
+    "storable",
+    "write",
+]

@@ -30,7 +30,7 @@ TEMPORARY = ".superarm-"  # how files begin that are not yet in place
 
 def write(value: object, path: str | os.PathLike[str]) -> None:
     """Save ``value`` at ``path``: the whole file appears at once, or nothing changes."""
-    path = _path(path)
+    path = checked_path("path", path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
     arrays: list[np.ndarray] = []
@@ -50,7 +50,7 @@ def read(path: str | os.PathLike[str]) -> Any:
 
     What keeps the file itself from being read is the system's own :class:`OSError`.
     """
-    path = _path(path)
+    path = checked_path("path", path)
     content = path.read_bytes()
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -86,10 +86,15 @@ def read(path: str | os.PathLike[str]) -> Any:
         raise UnreadableFile(f"{path}: damaged, truncated, or not a superarm file ({error})") from error
 
 
-def _path(path: Any) -> Path:
-    if not isinstance(path, (str, os.PathLike)):
-        raise InvalidArgument("path", "the path of a file", repr(path))
-    return Path(path)
+def checked_path(argument: str, value: Any) -> Path:
+    """A path that the system can look for."""
+    try:
+        path = os.fspath(value)
+        if not isinstance(path, str) or not path or b"\0" in os.fsencode(path):
+            raise ValueError
+        return Path(path)
+    except (TypeError, ValueError):
+        raise InvalidArgument(argument, "a path: text, or an object such as pathlib.Path", repr(value)) from None
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

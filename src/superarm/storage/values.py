@@ -57,7 +57,7 @@ def encode(value: object, arrays: list[np.ndarray], where: str) -> Any:
             raise NotStorable(f"{where}: an array of Python objects cannot be saved without pickle")
         arrays.append(value)
         return {"array": len(arrays) - 1, "writeable": bool(value.flags.writeable)}
-    if isinstance(value, (np.bool_, np.integer, np.floating)):
+    if isinstance(value, (np.bool_, np.integer, np.floating)) and not isinstance(value, np.timedelta64):
         return encode(value.item(), arrays, where)
     if type(value) is tuple:
         return {"tuple": [encode(v, arrays, f"{where}[{i}]") for i, v in enumerate(value)]}
