@@ -91,7 +91,7 @@ def test_labels_are_equal_exactly_where_their_bytes_are(one, other):
         math.nan, object(), np.datetime64("NaT"), pd.NaT, pd.NA, pd.Timestamp(5), np.datetime64(5, "ns"), 1 << 2000,
         [1], {}, np.datetime64("20000-01-01"),
     ],
-    ids=str,
+    ids=lambda label: type(label).__name__,  # the same in every process
 )  # fmt: skip
 @pytest.mark.parametrize("within", [lambda label: label, lambda label: ("a", (label,))])
 def test_what_cannot_be_kept_is_refused_by_name(label, within):
@@ -108,7 +108,7 @@ def test_what_cannot_be_kept_is_refused_by_name(label, within):
         {"float": "nan"}, {"float": "much"}, {"bytes": "x"}, {"date": 5}, {"date": "yesterday"}, {"datetime": ""},
         {"str": "a"}, {"bytes": "00", "date": ""},
     ],
-    ids=str,
+    ids=lambda label: type(label).__name__,  # the same in every process
 )  # fmt: skip
 def test_data_that_say_no_label_are_refused(data):
     refused(lambda: from_data(data, "arm_ids"), "arm_ids")
