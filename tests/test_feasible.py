@@ -91,3 +91,21 @@ def test_feasible_is_what_the_definitions_say_about_every_super_arm(number, caps
             assert Exactly(number, per_group=caps).allows(array, groups) == (size == number and within)
             whole = all(count in (0, full) for count, full in zip(picked, (3, 2, 1), strict=True))
             assert WholeGroups(number).allows(array, groups) == (whole and np.count_nonzero(picked) <= number)
+
+
+@given(
+    st.integers(0, 7),
+    st.lists(st.integers(0, 3), min_size=3, max_size=3),
+    st.lists(st.integers(-4, 8), min_size=6, max_size=6),
+)
+def test_the_largest_sum_is_that_of_the_best_super_arm_within_caps_and_total(number, caps, weights):
+    """Those below 0 are left out, so that a total that must be reached does not matter."""
+    groups, weights = Groups.of(LABELS), np.array(weights, dtype=np.float64)
+    for feasible, among in [
+        (AtMost(number, per_group=caps), AtMost(number, per_group=caps)),
+        (Exactly(number, per_group=caps), AtMost(number, per_group=caps)),
+        (WholeGroups(number), WholeGroups(number)),
+    ]:
+        every = (np.array(arms, dtype=np.intp) for k in range(7) for arms in itertools.combinations(range(6), k))
+        best = max(weights[arms].sum() for arms in every if among.allows(arms, groups))
+        assert feasible.largest_sum(weights, groups) == best
