@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, as_floats, between, instance, non_negative
+from superarm.arguments import Array, IntArray, Mask, as_floats, between, instance, non_negative
 from superarm.errors import InvalidArgument
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import reward_of
@@ -52,7 +53,7 @@ class Kind(enum.Enum):
     TRIAL = "One group is tried on saved-up risk because it may be worth it; all others are certified."
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, kw_only=True)
 class TouchedGroup:
     """A group that a super arm picks from: its reward at the index, and what was promised."""
 
@@ -64,22 +65,67 @@ class TouchedGroup:
     probability: float | None = None  # of keeping the promise, given all outcomes; None without one, or not worked out
     expected_regret: float | None = None  # expected group regret, given all outcomes; None where not worked out
 
-    def __init__(
-        self,
-        *,
-        label: Hashable,
-        arms: tuple[int, ...],
-        value: float | None,
-        threshold: float | None,
-        margin: float | None,
-        probability: float | None = None,
-        expected_regret: float | None = None,
-    ) -> None:
-        # A third of the time of the __init__ that a frozen data class would get; every round makes many.
-        self.__dict__.update(
-            label=label, arms=arms, value=value, threshold=threshold, margin=margin,
-            probability=probability, expected_regret=expected_regret,
-        )  # fmt: skip
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TouchedGroups(Sequence[TouchedGroup]):
+    """The g touched groups column by column; a :class:`TouchedGroup` is made of each when one is looked at.
+
+    Every round touches many, and oracles are asked several times in a round.
+    """
+
+    labels: list[Hashable]
+    parts: list[IntArray]  # the arms of each
+    promised: Mask  # (g,) whether it has a promise; values, thresholds and margins of others are nothing
+    values: Array  # (g,)
+    thresholds: Array  # (g,)
+    margins: Array  # (g,)
+    p_broken: Array | None = None  # (g,)
+    regret: Array | None = None  # (g,)
+
+    @cached_property
+    def _rows(self) -> tuple[TouchedGroup, ...]:
+        nothing = [None] * len(self)
+        rows = zip(
+            self.labels,
+            self.parts,
+            self.promised.tolist(),
+            self.values.tolist(),
+            self.thresholds.tolist(),
+            self.margins.tolist(),
+            nothing if self.p_broken is None else (1.0 - self.p_broken).tolist(),
+            nothing if self.regret is None else self.regret.tolist(),
+            strict=True,
+        )
+        return tuple(
+            TouchedGroup(
+                label=label,
+                arms=tuple(arms.tolist()),
+                value=value if promised else None,
+                threshold=threshold if promised else None,
+                margin=margin if promised else None,
+                probability=probability if promised else None,
+                expected_regret=regret,
+            )
+            for label, arms, promised, value, threshold, margin, probability, regret in rows
+        )
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._rows[at]
+
+    def __iter__(self) -> Iterator[TouchedGroup]:
+        return iter(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._rows == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._rows)
+
+    def __repr__(self) -> str:
+        return repr(self._rows)
 
 
 @runtime_checkable
@@ -128,7 +174,7 @@ class Selection:
     status: Status
     solver: str
     seconds: float
-    groups: tuple[TouchedGroup, ...]
+    groups: Sequence[TouchedGroup]
     kind: Kind | None = None
     belief: Belief | None = None
 

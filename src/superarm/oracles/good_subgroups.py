@@ -19,7 +19,7 @@ from superarm.rewards.group_reward import is_good, is_structured
 from superarm.rewards.normal_forms import ROUNDING, NormalForm
 from superarm.rewards.reward import checked_value
 from superarm.round import Promise, Round, checked_round
-from superarm.selection import TouchedGroup
+from superarm.selection import TouchedGroup, TouchedGroups
 
 ENUMERATE_AT_MOST = 14  # arms of a group: 2^14 subsets
 
@@ -110,7 +110,7 @@ class GoodSubgroups:
 
     def touched(self, arms: Any) -> tuple[TouchedGroup, ...]:
         """The groups that ``arms`` picks from, with value, threshold and margin, in the order of the labels."""
-        return self.described(self.valued(np.sort(self.round.check_arms(arms))))
+        return tuple(self.described(self.valued(np.sort(self.round.check_arms(arms)))))
 
     def valued(self, arms: IntArray) -> Valued:
         """The groups that ``arms``, ascending, touch, with their parts and rewards; trusts its arguments."""
@@ -139,30 +139,18 @@ class GoodSubgroups:
         """By how much each of the touched groups keeps its promise; NaN without one."""
         return self._signs[valued.groups] * (valued.values - self._thresholds[valued.groups])
 
-    def described(self, valued: Valued) -> tuple[TouchedGroup, ...]:
+    def described(self, valued: Valued) -> TouchedGroups:
         """What :meth:`touched` returns, from what :meth:`valued` found."""
         groups, values, parts = valued
         labels = self.round.grouping.labels
-        rows = zip(
-            groups.tolist(),
-            (self._promise_of[groups] >= 0).tolist(),
-            parts,
-            values.tolist(),
-            self._thresholds[groups].tolist(),
-            self.margins(valued).tolist(),
-            strict=True,
+        return TouchedGroups(
+            labels=[labels[group] for group in groups.tolist()],
+            parts=parts,
+            promised=self._promise_of[groups] >= 0,
+            values=values,
+            thresholds=self._thresholds[groups],
+            margins=self.margins(valued),
         )
-        touched = [
-            TouchedGroup(
-                label=labels[group],
-                arms=tuple(part.tolist()),
-                value=value if promised else None,
-                threshold=threshold if promised else None,
-                margin=margin if promised else None,
-            )
-            for group, promised, part, value, threshold, margin in rows
-        ]
-        return tuple(touched)
 
     def is_good(self, group: int, arms: IntArray) -> bool:
         """Whether ``arms``, ascending, all of the group at position ``group``, are good; trusts its arguments."""

@@ -19,6 +19,7 @@ import numpy as np
 from superarm import storage
 from superarm.arguments import Seed, between, non_negative
 from superarm.errors import InvalidArgument
+from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle, additive_scores
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.explore import explore
@@ -163,6 +164,8 @@ def _selection(kind: Kind, chosen: Candidate, search: Search, start: float) -> S
             status = Status.UNPROVED
     arms = np.sort(chosen.arms)
     arms.setflags(write=False)
+    good = GoodSubgroups(round, search.belief.mean[:, 1], search.order)
+    touched = replace(good.described(good.valued(arms)), p_broken=chosen.judged.p_broken, regret=chosen.judged.regret)
     return Selection(
         arms=arms,
         value=chosen.value,
@@ -170,7 +173,7 @@ def _selection(kind: Kind, chosen: Candidate, search: Search, start: float) -> S
         status=status,
         solver=solver,
         seconds=time.perf_counter() - start,
-        groups=search.judge.described(chosen.judged),
+        groups=touched,
         kind=kind,
         belief=search.belief[arms],
     )

@@ -17,10 +17,8 @@ from superarm.policies.cautious.certificates.quadratic import IN_THE_TAIL, Quadr
 from superarm.posteriors.outputs import settled_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior
 from superarm.rewards.group_reward import GroupReward
-from superarm.rewards.reward import checked_value
 from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 from superarm.round import Round
-from superarm.selection import TouchedGroup
 
 AT_ONCE = 1500  # arms whose joint covariance is computed together
 
@@ -95,31 +93,6 @@ class Judge:
         verdicts = self._verdicts(groups, parts)
         promised = self._promise_of[groups] >= 0
         return Judged(groups=groups, parts=parts, promised=promised, p_broken=verdicts.p_broken, regret=verdicts.regret)
-
-    def described(self, judged: Judged) -> tuple[TouchedGroup, ...]:
-        """The touched groups with v at the means of f_2, the probability that they keep their promise, and EV."""
-        rows = zip(
-            judged.groups.tolist(),
-            judged.parts,
-            self._promise_of[judged.groups].tolist(),
-            self._thresholds[judged.groups].tolist(),
-            judged.p_broken.tolist(),
-            judged.regret.tolist(),
-            strict=True,
-        )
-        mean, described = self.belief.mean[:, 1], []
-        for group, arms, number, gamma, p_broken, regret in rows:
-            value = threshold = margin = probability = None
-            if number >= 0:
-                promise = self.round.promises[number]
-                value = checked_value(promise.reward.value(mean[arms], arms), promise.reward)
-                threshold, margin, probability = gamma, promise.sense.sign * (value - gamma), 1.0 - p_broken
-            touched = TouchedGroup(
-                label=self.round.labels[group], arms=tuple(arms.tolist()), value=value, threshold=threshold,
-                margin=margin, probability=probability, expected_regret=regret,
-            )  # fmt: skip
-            described.append(touched)
-        return tuple(described)
 
     def whole(self, groups: IntArray) -> Verdicts:
         """p and EV of some groups picked whole, whichever others are judged with them."""
