@@ -9,6 +9,8 @@ from superarm.posteriors import (
     GaussianProcess,
     Independent,
     Posterior,
+    RandomSubset,
+    RationalQuadratic,
     SparsePosterior,
     SquaredExponential,
 )
@@ -38,6 +40,7 @@ BAD_OUTCOMES = [
     0.0,
     [[np.inf, 0.0]] * 3,
     [["a", "b"]] * 3,
+    [["0.1", "0.2"]] * 3,
     None,
 ]
 
@@ -74,15 +77,59 @@ def test_bad_outcomes_change_nothing(posterior, outcomes):
     assert posterior.observations == 12
 
 
+@pytest.mark.parametrize("number", [1e308, -1e308, 1e160])
+@pytest.mark.parametrize("mean", [0.0, 1e150, -1e150])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("noise", [0.0, -0.1, np.nan, np.inf, (0.1, 0.0), (0.1, 0.2, 0.3), "loud", None, 1e-200])
+def test_outcomes_whose_squares_overflow_change_nothing(kind, mean, number):
+    x, y = data(0, 12, 2)
+    posterior = kind(SE, 0.1, mean=mean).condition(x, y)
+    before = posterior.predict(x)
+    with pytest.raises(InvalidArgument, match=r"outcomes: expected numbers within 1e\+152 of the prior mean"):
+        posterior.condition(np.zeros((3, 2)), [[0.0, 0.0], [0.0, number], [np.nan, 0.0]])
+    np.testing.assert_array_equal(posterior.predict(x).mean, before.mean)
+    assert posterior.observations == 12
+
+
+@pytest.mark.parametrize("number", [1e150, -1e150])
+@pytest.mark.parametrize("kind", KINDS)
+def test_large_outcomes_leave_a_posterior_that_answers(kind, number):
+    x = np.repeat(np.linspace(0, 1, 150), 2)[:, None]
+    posterior = kind(SE, 0.1).condition(x, np.full((300, 2), [number, 0.1])).condition(x, np.zeros((300, 2)))
+    belief = posterior.predict(x)
+    assert np.isfinite(belief.mean).all()
+    assert np.abs(belief.mean[:, 1]).max() < 1
+
+
+@pytest.mark.parametrize("value", [1e308, 1e151, 1e-151, 1e-310])
+@pytest.mark.parametrize("argument", ["lengthscale", "variance", "alpha"])
+def test_hyperparameters_whose_squares_overflow_are_refused(argument, value):
+    with pytest.raises(InvalidArgument, match=f"{argument}: expected .* 1e-150 to 1e\\+150"):
+        RationalQuadratic(**{argument: value})
+    assert getattr(RationalQuadratic(**{argument: 1e150}), argument) == 1e150
+
+
+def test_a_matrix_of_outputs_whose_squares_overflow_is_refused():
+    with pytest.raises(InvalidArgument, match="matrix: expected numbers from"):
+        Coregionalised(SE, [[1e308, 0.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize("inducing", [np.zeros((3, 2)), [0.0], RandomSubset, 5, None], ids=repr)
+def test_an_array_is_no_inducing_rule(inducing):
+    with pytest.raises(InvalidArgument, match="inducing: expected GreedyVariance, RandomSubset, or"):
+        SparsePosterior(SE, 0.1, inducing=inducing)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "noise", [0.0, -0.1, np.nan, np.inf, (0.1, 0.0), (0.1, 0.2, 0.3), "loud", "0.1", None, 1e-200, 1e308, (0.1, 1e200)]
+)
 def test_noise_must_be_positive(kind, noise):
     with pytest.raises(InvalidArgument, match="noise_std"):
         kind(SE, noise)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("mean", [np.nan, (1.0, np.inf), (1.0, 2.0, 3.0), "zero"])
+@pytest.mark.parametrize("mean", [np.nan, (1.0, np.inf), (1.0, 2.0, 3.0), "zero", "0.1", -1e308])
 def test_mean_must_be_finite(kind, mean):
     with pytest.raises(InvalidArgument, match="mean"):
         kind(SE, 0.1, mean=mean)

@@ -1,5 +1,7 @@
 """The posterior that chooses its form: the same answers as the exact one, whatever the form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from superarm.posteriors.engines import adaptive, low_rank
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.engines.low_rank import LowRankEngine, error_bounds
 from tests.posteriors.dense import data, grown
+from tests.posteriors.precise import regression
 
 SE = SquaredExponential(lengthscale=0.6)
 FORMS = {
@@ -330,7 +333,7 @@ def test_saved_and_continued_equals_never_stopped(name, missing, tmp_path):
 def test_an_output_without_variance():
     x, y = data(14, 300, 1)
     posterior = GaussianProcess(Coregionalised(SE, [[0.0, 0.0], [0.0, 0.0]]), 0.1).condition(x, y)
-    assert posterior.form == "low rank (r = 0, error at most 0)"
+    assert posterior.form == "low rank (r = 0, error at most 0 near the data)"
     np.testing.assert_array_equal(posterior.predict(x[:3]).std, 0.0)
 
 
@@ -340,3 +343,28 @@ def test_the_arguments_can_be_read_back():
     again = GaussianProcess(state.outputs, state.noise_std, mean=state.mean).condition(*data(15, 20, 1))
     assert repr(again) == repr(posterior)
     assert repr(posterior).endswith("observations=20, distinct=20, form='exact; state space')")
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.parametrize("noise_std", [1e-7, 1e-8, 1e-10])
+def test_jitter_is_reported_and_its_error_bounded(noise_std, repeats):
+    kernel, rng = Matern52(lengthscale=200.0), np.random.default_rng(0)
+    x = np.sort(rng.random(25))
+    x = np.concatenate([x, *[x[:5]] * (repeats - 1)])
+    y = np.sin(5 * x) + noise_std * rng.standard_normal(len(x))
+    # Two equal columns: not in state-space form.
+    points, asked = np.column_stack([x, x]), np.linspace(-1, 2, 13)
+    posterior = GaussianProcess(kernel, noise_std).condition(points, np.column_stack([y, -y]))
+    assert posterior.jitter > 0
+    assert posterior.form.startswith("exact (jitter ")
+    mean, covariance, _ = regression(replace(kernel, lengthscale=200.0 / np.sqrt(2)), noise_std, x, y, asked)
+    belief = posterior.predict(np.column_stack([asked, asked]))
+    assert np.abs(belief.mean[:, 0] - mean).max() <= posterior.error_bound
+    assert np.abs(belief.std[:, 0] - np.sqrt(np.diagonal(covariance))).max() <= posterior.error_bound
+    assert posterior.error_bound > 0
+
+
+def test_noise_that_rounding_leaves_alone_needs_no_jitter():
+    x, y = data(3, 100, 2)
+    posterior = GaussianProcess(SE, 1e-3).condition(x, y)
+    assert (posterior.form, posterior.error_bound, posterior.jitter) == ("exact", 0.0, 0.0)

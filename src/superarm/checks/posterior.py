@@ -11,7 +11,7 @@ from superarm.arguments import Array, checked_seed, whole_number
 from superarm.checks import CLOSE, keeps, require
 from superarm.errors import InvalidArgument, NonConforming
 from superarm.posteriors.learning import LEARNING, Learns
-from superarm.posteriors.outputs import settled_noise
+from superarm.posteriors.outputs import checked_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
 
 
@@ -77,7 +77,7 @@ def _check_covariance(posterior: Posterior, belief: Belief, contexts: Array) -> 
     if not isinstance(posterior, CovaryingPosterior):
         raise NonConforming(f"condition returned a {type(posterior).__name__}, which has lost covariance or noise_std")
     try:
-        settled_noise(posterior.noise_std)
+        checked_noise(posterior.noise_std)
     except InvalidArgument as error:
         raise NonConforming(str(error)) from None
     m = len(contexts)

@@ -15,9 +15,12 @@ from typing import Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, as_floats, positive
+from superarm.arguments import Array, as_floats, between, positive
 from superarm.errors import InvalidArgument
 from superarm.storage import storable
+
+# Hyperparameters and standard deviations within these have squares that are numbers, and so has a product of two.
+LEAST, MOST = 1e-150, 1e150
 
 Lengthscale: TypeAlias = float | Sequence[float] | Array
 
@@ -128,7 +131,8 @@ class ScaledKernel(Combinable):
     def __post_init__(self) -> None:
         object.__setattr__(self, "lengthscale", _checked_lengthscale(self.lengthscale))
         for field in fields(self)[1:]:
-            object.__setattr__(self, field.name, positive(field.name, getattr(self, field.name)))
+            value = positive(field.name, getattr(self, field.name))
+            object.__setattr__(self, field.name, between(field.name, value, LEAST, MOST))
 
     def reciprocals(self, x: Array, y: Array) -> Array:
         """1 / l_d for each dimension of x ``(n, D)`` and y ``(m, D)``, ``(D,)``."""
@@ -161,6 +165,8 @@ def _checked_lengthscale(value: Lengthscale) -> float | tuple[float, ...]:
     scales = as_floats("lengthscale", value, expected)
     if scales.ndim > 1 or scales.size == 0 or not (np.isfinite(scales) & (scales > 0)).all():
         raise InvalidArgument("lengthscale", expected, repr(value))
+    if not ((scales >= LEAST) & (scales <= MOST)).all():
+        raise InvalidArgument("lengthscale", f"numbers from {LEAST:g} to {MOST:g}", repr(value))
     return float(scales) if scales.ndim == 0 else tuple(scales.tolist())
 
 

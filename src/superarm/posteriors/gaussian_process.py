@@ -98,7 +98,10 @@ class StatefulPosterior:
 
     @property
     def jitter(self) -> float:
-        """Largest variance that rounding ever forced onto a covariance; 0.0 normally."""
+        """Largest variance that was ever added to the noise, lest rounding make a covariance indefinite; mostly 0.0.
+
+        Noise below some 1e-7 prior standard deviations needs it.
+        """
         return max(engine.jitter for engine in self.state.engines)
 
 
@@ -115,6 +118,10 @@ class GaussianProcess(StatefulPosterior):
     longer are (beyond 10,000 distinct contexts it stays, and ``error_bound`` tells). The choice depends on the data
     alone, and ``form`` says what it is. Beyond 100,000 distinct contexts in low-rank form the outcomes themselves are
     let go: memory stays as it is, ``distinct`` counts a context whenever it comes, and ``learned`` changes nothing.
+
+    Noise below some 1e-7 prior standard deviations is lost in the rounding of a factor: a jitter is then added to its
+    variance, and the mean may be off by several of the tiny standard deviations reported near the data. ``jitter``,
+    ``form`` and ``error_bound`` say so.
 
     Parameters
     ----------
@@ -151,20 +158,27 @@ class GaussianProcess(StatefulPosterior):
 
     @property
     def form(self) -> str:
-        """What it computes with now: exact, state space or low rank; of both outputs where they differ."""
-        return "; ".join(dict.fromkeys(engine.form for engine in self._engines))
+        """What it computes with now: exact, state space or low rank; of both outputs where they differ.
+
+        With ``error_bound``, where there is an error: "near the data" is where that bound holds, "jitter" a variance
+        that was added to the noise.
+        """
+        return "; ".join(dict.fromkeys(engine.form(noise) for engine, noise in self._engines))
 
     @property
     def error_bound(self) -> float:
         """Largest error of mean and std against the exact ones, in prior standard deviations; 0.0 where exact.
 
-        For contexts among and around the data; any other is held to 1e-6 by a bound of its own while the data are kept.
+        In low-rank form for contexts among and around the data; any other is held to 1e-6 by a bound of its own while
+        the data are kept. In exact form for all contexts: it is above 0.0 where a jitter was added to the noise.
         """
-        return max(engine.error_bound for engine in self._engines)
+        return max(engine.error_bound(noise) for engine, noise in self._engines)
 
     @property
-    def _engines(self) -> tuple[AdaptiveEngine, ...]:
-        return cast(tuple[AdaptiveEngine, ...], self.state.engines)
+    def _engines(self) -> list[tuple[AdaptiveEngine, float]]:
+        """Each with the least noise variance of its data."""
+        engines = cast(tuple[AdaptiveEngine, ...], self.state.engines)
+        return list(zip(engines, self.state.least_noises(), strict=True))
 
     def __repr__(self) -> str:
         return f"GaussianProcess({self.state.description()}, form={self.form!r})"
@@ -173,7 +187,7 @@ class GaussianProcess(StatefulPosterior):
 @storable
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ExactPosterior(StatefulPosterior):
-    """Gaussian-process posterior of both outputs, exact up to rounding; immutable.
+    """Gaussian-process posterior of both outputs, exact up to rounding and ``jitter``; immutable.
 
     New contexts extend a Cholesky factor, in O(n^2 K) for K of them after n; repeated contexts collapse
     exactly into count-weighted means, so the cost follows the number of distinct contexts.

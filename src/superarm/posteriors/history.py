@@ -78,6 +78,10 @@ class History:
             runs = (*runs[:-2], joined(runs[-2:]))
         return replace(counted, runs=runs)
 
+    def most_repeats(self) -> Array:
+        """At least as many as outcomes of each output were seen at any one context, ``(2,)``."""
+        return sum((run.counts.max(axis=0, initial=1.0) for run in self.runs), np.zeros(2))
+
     def forgotten(self) -> History:
         """The history without its outcomes, which takes no more of them either."""
         return replace(self, runs=(), declared=self.dimension)

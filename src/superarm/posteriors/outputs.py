@@ -10,7 +10,16 @@ import numpy as np
 
 from superarm.arguments import Array, as_floats
 from superarm.errors import InvalidArgument
-from superarm.kernels.kernel import Kernel, checked_kernel, evaluate, gradients, parameters, with_parameters
+from superarm.kernels.kernel import (
+    LEAST,
+    MOST,
+    Kernel,
+    checked_kernel,
+    evaluate,
+    gradients,
+    parameters,
+    with_parameters,
+)
 from superarm.storage import storable
 
 # Outputs correlated beyond this are one process for all purposes; nothing is learnt about their relation.
@@ -19,7 +28,7 @@ RATIO = 1e9  # just below (1 + rho) / (1 - rho) there
 
 Matrix: TypeAlias = Sequence[Sequence[float]] | Array
 Mean: TypeAlias = float | Sequence[float] | Callable[[Array], Array]
-SettledMean: TypeAlias = tuple[float, float] | Callable[[Array], Array]
+CheckedMean: TypeAlias = tuple[float, float] | Callable[[Array], Array]
 
 
 @storable
@@ -57,12 +66,13 @@ class Coregionalised:
         b = as_floats("matrix", self.matrix, expected)
         if b.shape != (2, 2) or not np.isfinite(b).all():
             raise InvalidArgument("matrix", expected, repr(self.matrix))
+        if not (np.abs(b) <= MOST).all():
+            raise InvalidArgument("matrix", f"numbers from {-MOST:g} to {MOST:g}", repr(self.matrix))
         slack = 1e-12 * np.abs(b).max()
         if abs(b[0, 1] - b[1, 0]) > slack or np.linalg.eigvalsh(b)[0] < -slack:
             raise InvalidArgument("matrix", expected, repr(self.matrix))
         across = float(b[0, 1] + b[1, 0]) / 2
-        settled = ((float(b[0, 0]), across), (across, float(b[1, 1])))
-        object.__setattr__(self, "matrix", settled)
+        object.__setattr__(self, "matrix", ((float(b[0, 0]), across), (across, float(b[1, 1]))))
 
 
 Outputs: TypeAlias = Independent | Coregionalised
@@ -164,7 +174,7 @@ def both_points(contexts: Array) -> Array:
     return np.column_stack([np.concatenate([contexts, contexts]), output])
 
 
-def settled_outputs(kernel: Kernel | tuple[Kernel, Kernel] | Outputs) -> Outputs:
+def checked_outputs(kernel: Kernel | tuple[Kernel, Kernel] | Outputs) -> Outputs:
     """One kernel (shared by both outputs), a pair of kernels, or a relation, as a relation."""
     if isinstance(kernel, Independent | Coregionalised):
         return kernel
@@ -175,21 +185,19 @@ def settled_outputs(kernel: Kernel | tuple[Kernel, Kernel] | Outputs) -> Outputs
     return Independent(checked_kernel("kernel", kernel), kernel)
 
 
-def settled_noise(noise_std: float | Sequence[float]) -> tuple[float, float]:
+def checked_noise(noise_std: float | Sequence[float]) -> tuple[float, float]:
     """One noise for both outputs or one for each, as a pair."""
     expected = "a positive finite number, or one for each of the two outputs"
     noise = as_floats("noise_std", noise_std, expected)
     if noise.shape not in ((), (2,)) or not (np.isfinite(noise) & (noise > 0)).all():
         raise InvalidArgument("noise_std", expected, repr(noise_std))
-    with np.errstate(over="ignore"):
-        square = np.square(noise)
-    if not (np.isfinite(square) & (square > 0)).all():
-        raise InvalidArgument("noise_std", "a number whose square is positive and finite", repr(noise_std))
+    if not ((noise >= LEAST) & (noise <= MOST)).all():
+        raise InvalidArgument("noise_std", f"numbers from {LEAST:g} to {MOST:g}", repr(noise_std))
     first, second = np.broadcast_to(noise, (2,)).tolist()
     return first, second
 
 
-def settled_mean(mean: Mean) -> SettledMean:
+def checked_mean(mean: Mean) -> CheckedMean:
     """One prior mean for both outputs, one for each, or a function of the contexts."""
     if callable(mean):
         return mean
@@ -197,11 +205,13 @@ def settled_mean(mean: Mean) -> SettledMean:
     value = as_floats("mean", mean, expected)
     if value.shape not in ((), (2,)) or not np.isfinite(value).all():
         raise InvalidArgument("mean", expected, repr(mean))
+    if not (np.abs(value) <= MOST).all():
+        raise InvalidArgument("mean", f"numbers from {-MOST:g} to {MOST:g}", repr(mean))
     first, second = np.broadcast_to(value, (2,)).tolist()
     return first, second
 
 
-def mean_at(mean: SettledMean, contexts: Array) -> Array:
+def mean_at(mean: CheckedMean, contexts: Array) -> Array:
     """Prior mean of both outputs at contexts ``(M, D)``: ``(M, 2)``."""
     if not callable(mean):
         return np.broadcast_to(np.asarray(mean), (len(contexts), 2))

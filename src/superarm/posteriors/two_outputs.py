@@ -20,18 +20,18 @@ from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import Data, Engine, Observations, semidefinite_root
 from superarm.posteriors.history import Collapsed, History, collapse, joined
 from superarm.posteriors.outputs import (
+    CheckedMean,
     Coregionalised,
     Given,
     Independent,
     Mean,
     Outputs,
     PointKernel,
-    SettledMean,
     both_points,
+    checked_mean,
+    checked_noise,
+    checked_outputs,
     mean_at,
-    settled_mean,
-    settled_noise,
-    settled_outputs,
 )
 from superarm.posteriors.posterior import Belief, checked_contexts, checked_outcomes
 from superarm.posteriors.rows import distinct_rows
@@ -39,6 +39,8 @@ from superarm.storage import storable
 
 # Rounding of a difference of covariances, relative to the prior variance.
 ROUNDING = 1e-14
+# Outcomes up to this have squares that can be summed.
+LARGEST = 1e152
 
 
 @storable
@@ -48,14 +50,14 @@ class TwoOutputs:
 
     outputs: Outputs
     noise_std: tuple[float, float]
-    mean: SettledMean
+    mean: CheckedMean
     engines: tuple[Engine, ...]
     history: History
     given: Given
 
     def check_fields(self) -> None:
         """The engines are as many as the outputs need, and answer at contexts such as these."""
-        settled_noise(self.noise_std)
+        checked_noise(self.noise_std)
         if len(self.engines) not in ((1,) if self.joint else (1, 2)):
             raise ValueError(f"{len(self.engines)} engines")
         if self.history.dimension is not None:
@@ -70,7 +72,7 @@ class TwoOutputs:
         engine: Callable[[Kernel, int], Engine],
     ) -> TwoOutputs:
         """No data yet; ``engine(kernel, q)`` makes an empty engine of q columns."""
-        outputs, noise = settled_outputs(kernel), settled_noise(noise_std)
+        outputs, noise = checked_outputs(kernel), checked_noise(noise_std)
         given = Given.of(outputs, noise)
         engines: tuple[Engine, ...]
         if isinstance(outputs, Coregionalised):
@@ -82,7 +84,7 @@ class TwoOutputs:
         return TwoOutputs(
             outputs=outputs,
             noise_std=noise,
-            mean=settled_mean(mean),
+            mean=checked_mean(mean),
             engines=engines,
             history=History(),
             given=given,
@@ -115,7 +117,11 @@ class TwoOutputs:
         x, y, present = x[rows], y[rows], present[rows]
         if len(x) == 0:
             return self
-        values = np.where(present, y - mean_at(self.mean, x), 0.0)
+        with np.errstate(over="ignore"):
+            values = np.where(present, y - mean_at(self.mean, x), 0.0)
+        if not (np.abs(values) <= LARGEST).all():
+            expected = f"numbers within {LARGEST:g} of the prior mean, so that their squares are numbers"
+            raise InvalidArgument("outcomes", expected, f"{y[np.abs(values) > LARGEST][0]:g}")
         batch = collapse(x, present.astype(np.float64), values, np.zeros_like(values))
         known = self.history.known(batch.contexts, batch.keys)
         history = self.history.remember(batch, len(x), known)
@@ -203,6 +209,11 @@ class TwoOutputs:
                 deviations.append(draws)
         f = np.concatenate(deviations, axis=1).reshape(n, 2, len(first)).transpose(0, 2, 1)
         return np.ascontiguousarray((f + mean)[:, inverse])
+
+    def least_noises(self) -> list[float]:
+        """For each engine a lower bound of the noise variances of its rows, which are means of repeats."""
+        each = np.square(self.noise_std) / np.maximum(self.history.most_repeats(), 1.0)
+        return [float(each.min())] if len(self.engines) == 1 else each.tolist()
 
     def log_marginal_likelihood(self) -> float:
         """Log density of all outcomes, both outputs together."""

@@ -12,7 +12,7 @@ from superarm.arguments import Array, as_floats, fraction, weight, whole_number
 from superarm.errors import InvalidArgument
 from superarm.indices import beta as beta_of
 from superarm.kernels.kernel import Kernel
-from superarm.posteriors.outputs import Coregionalised, Outputs, settled_noise, settled_outputs
+from superarm.posteriors.outputs import Coregionalised, Outputs, checked_noise, checked_outputs
 from superarm.theory.information import (
     RoundGains,
     RoundsOfContexts,
@@ -148,7 +148,7 @@ def bound_of_run(
     """
     if candidates is not None and gamma is not None:
         raise InvalidArgument("gamma", "None where candidates are given", repr(gamma))
-    kernels, noise, delta = _kernels(kernel), settled_noise(noise_std), fraction("delta", delta)
+    kernels, noise, delta = _kernels(kernel), checked_noise(noise_std), fraction("delta", delta)
     contexts = rounds_listed(rounds_of_contexts)
     second = gains_of_rounds(kernels[1], contexts, noise[1])
     same = kernels[0] is kernels[1] and noise[0] == noise[1]
@@ -244,7 +244,7 @@ class _Proof:
 
 
 def _kernels(kernel: Kernel | tuple[Kernel, Kernel] | Outputs) -> tuple[Kernel, Kernel]:
-    outputs = settled_outputs(kernel)
+    outputs = checked_outputs(kernel)
     if isinstance(outputs, Coregionalised):
         return Marginal(outputs, 0), Marginal(outputs, 1)
     return outputs.first, outputs.second

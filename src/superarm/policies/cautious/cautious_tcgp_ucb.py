@@ -30,7 +30,7 @@ from superarm.policies.cautious.subset_search import SubsetSearch
 from superarm.policies.cautious.trial import on_credit, trial
 from superarm.policies.learner import WIDEST, Learner, LearningPolicy, oracle_or_exact
 from superarm.posteriors.learning import Learning
-from superarm.posteriors.outputs import settled_noise
+from superarm.posteriors.outputs import checked_noise
 from superarm.posteriors.posterior import CovaryingPosterior, Posterior
 from superarm.rewards.reward import is_additive
 from superarm.round import Outcomes, Round
@@ -97,7 +97,7 @@ class CautiousTCGPUCB(LearningPolicy):
         if isinstance(posterior, type) or not isinstance(posterior, CovaryingPosterior):
             expected = "one with covariance and noise_std, such as GaussianProcess(kernel, noise_std=...)"
             raise InvalidArgument("posterior", expected, repr(posterior))
-        settled_noise(posterior.noise_std)  # or an error, here rather than in the first round
+        checked_noise(posterior.noise_std)  # or an error, here rather than in the first round
         self.learner = Learner.of(posterior, seed=seed, learn=learn)
         self.confidence = between("confidence", confidence, 0.5, SUREST)
         self.reward_width = between("reward_width", reward_width, 0.0, WIDEST)

@@ -43,19 +43,23 @@ class AdaptiveEngine:
         """Whether its form does."""
         return self.inner.needs_data
 
-    @property
-    def error_bound(self) -> float:
-        """Bound of the errors of mean and standard deviation, as a share of the prior standard deviation."""
+    def error_bound(self, least_noise: float) -> float:
+        """Bound of the errors of mean and standard deviation, as a share of the prior standard deviation.
+
+        ``least_noise`` as for :meth:`ExactEngine.error_bound`.
+        """
+        if isinstance(self.inner, ExactEngine):
+            return self.inner.error_bound(least_noise)
         return self.inner.error_bound if isinstance(self.inner, LowRankEngine) else 0.0
 
-    @property
-    def form(self) -> str:
-        """What the engine computes with."""
+    def form(self, least_noise: float) -> str:
+        """What the engine computes with, and its error where there is one."""
         if isinstance(self.inner, StateSpaceEngine):
             return "state space"
+        error = f"error at most {_rounded_up(self.error_bound(least_noise))}"
         if isinstance(self.inner, ExactEngine):
-            return "exact"
-        return f"low rank (r = {self.inner.rank}, error at most {_rounded_up(self.error_bound)})"
+            return f"exact (jitter {_rounded_up(self.jitter)}, {error})" if self.jitter else "exact"
+        return f"low rank (r = {self.inner.rank}, {error} near the data)"
 
     def condition(self, batch: Observations, data: Data) -> AdaptiveEngine:
         """The engine that has also seen ``batch``, in the form that suits all the data."""

@@ -3,6 +3,13 @@
 The columns of V = L^-1 k(X, C) at such points C are kept. Rows that the factor gains extend them,
 V_new = L_new^-1 (k(X_new, C) - R V) for new rows [ R | L_new ] of L: O(n K m) for K rows and m points, where solving
 for them anew takes O(n^2 m).
+
+Noise below some 1e-7 prior standard deviations is lost in the rounding of the factor, which then takes noises N + J
+for N, J a diagonal of jitter. With alpha = (K + N + J)^-1 y and the weights w of the exact posterior at a candidate,
+the exact mean is ours + w^T J alpha, and the exact variance v is within [v' / (1 + rho), v'] of ours, v', where
+J <= rho N: our weights, put into the variance that w minimises, give v <= v', and w, put into ours, v' <= v + w^T J w,
+where w^T N w <= v. As w^T N w <= v - v^2 / k(x, x) <= k(x, x) / 4, the mean is off by at most
+sqrt(rho alpha^T J alpha) / 2 prior standard deviations, and the standard deviation by 1 - 1 / sqrt(1 + rho).
 """
 
 from __future__ import annotations
@@ -202,6 +209,17 @@ class ExactEngine:
             v = self._whitened(points)
             w = v if others is points else self._whitened(others)
             return self.kernel(points, others) - v.T @ w
+
+    def error_bound(self, least_noise: float) -> float:
+        """Bound of what the jitter changes, as a share of the prior standard deviation; 0.0 without jitter.
+
+        ``least_noise`` is the least noise variance of a row: that of the mean of the most repeats of a context.
+        """
+        if self.jitter == 0.0:
+            return 0.0
+        rho = self.jitter / least_noise
+        weights = np.linalg.norm(self.factor.weights(), axis=0).max(initial=0.0)
+        return float(max(np.sqrt(rho * self.jitter) * weights / 2, 1.0 - 1.0 / np.sqrt(1.0 + rho)))
 
     def log_marginal_likelihood(self) -> float:
         """-|z|^2 / 2 - log |L| - n log(2 pi) / 2 for each column, and the part within repeats."""

@@ -144,6 +144,16 @@ class Factor:
             yield lo, hi
             lo = hi
 
+    def weights(self) -> Array:
+        """(K + N)^-1 y = L^-T z, ``(n, q)``."""
+        alpha = self.z.copy()
+        for block in reversed(self.blocks):
+            lo = block.left.shape[1]
+            part = alpha[lo : lo + len(block)]
+            part[:] = blas.dtrsm(1.0, block.corner, part, lower=1, trans_a=1)
+            alpha[:lo] -= block.left.T @ part
+        return alpha
+
     def half_log_determinant(self) -> float:
         """Half of log |K + N|, the sum of the logarithms of the diagonal of L."""
         return float(sum(np.log(np.diagonal(block.corner)).sum() for block in self.blocks))

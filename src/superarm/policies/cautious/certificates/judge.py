@@ -14,7 +14,7 @@ from superarm.policies.cautious.certificates.draws import Draws, draws_for
 from superarm.policies.cautious.certificates.extremes import Extremes
 from superarm.policies.cautious.certificates.gaussian import Gaussian
 from superarm.policies.cautious.certificates.quadratic import IN_THE_TAIL, Quadratic
-from superarm.posteriors.outputs import settled_noise
+from superarm.posteriors.outputs import checked_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior
 from superarm.rewards.group_reward import GroupReward
 from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
@@ -84,7 +84,7 @@ class Judge:
     @cached_property
     def noise(self) -> float:
         """Variance of the noise of the outcome that promises are about."""
-        return settled_noise(self.posterior.noise_std)[1] ** 2
+        return checked_noise(self.posterior.noise_std)[1] ** 2
 
     def __call__(self, arms: IntArray) -> Judged:
         """Judge a super arm, (k,) arms."""
