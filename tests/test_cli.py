@@ -166,6 +166,57 @@ def test_mistakes_are_one_line(words, said, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_need_not_know_utf_8(tmp_path, encoding):
+    words = [
+        "run",
+        "federated",
+        "--rounds",
+        "2",
+        "--runs",
+        "2",
+        "--policies",
+        "uniform",
+        "--jobs",
+        "1",
+        "--out",
+        "out ü",
+    ]
+    plain = {"LC_ALL": "C", "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    said = subprocess.run(
+        [sys.executable, "-m", "superarm", *words],
+        cwd=tmp_path,
+        env=os.environ | plain,
+        capture_output=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr.decode(encoding)
+    sign = {"ascii": "+/-", "latin-1": "±"}[encoding]
+    assert f" {sign} " in next(line for line in said.stdout.decode(encoding).splitlines() if line.startswith("uniform"))
+    assert b"Traceback" not in said.stderr
+
+
+def test_a_path_that_cannot_be_is_one_line_without_numbers(tmp_path):
+    (tmp_path / "file").write_text("x")
+    for out, reason in (("file", "is a file, not a folder"), ("file/out", "Not a directory")):
+        said = superarm("run", "federated", "--policies", "uniform", "--out", tmp_path / out)
+        assert said.exit_code == 1
+        assert f"{tmp_path / out}: {reason}" in said.output.replace("\n", "")
+        assert "Errno" not in said.output
+
+
+def test_a_damaged_table_is_refused_in_one_line(tmp_path):
+    out = tmp_path / "out"
+    superarm("run", "federated", "--rounds", 2, "--runs", 1, "--policies", "uniform", "--jobs", 1, "--out", out)
+    table = bytearray((out / "results.parquet").read_bytes())
+    table[len(table) // 2] ^= 1
+    (out / "results.parquet").write_bytes(table)
+    said = superarm("report", out)
+    assert said.exit_code == 1
+    assert "damaged results (not what the run has written)" in said.output
+    assert not (out / "report.html").exists()
+
+
 def test_bad_numbers_are_refused_by_the_parser():
     assert superarm("run", "federated", "--runs", 0).exit_code == 2
     assert superarm("run", "federated", "--seed", -1).exit_code == 2

@@ -20,6 +20,7 @@ def test_a_wrong_argument_is_named_with_what_was_expected_and_what_came():
         (errors.UnsolvableRound, Exception),
         (errors.UnreadableFile, Exception),
         (errors.ForeignResults, Exception),
+        (errors.WorkerLost, Exception),
         (errors.MissingData, Exception),
         (errors.DownloadFailed, Exception),
         (errors.UnexpectedData, ValueError),

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,7 @@ import superarm as sa
 from superarm.environments.federated import Federated
 from superarm.policies.baselines.clairvoyant import Clairvoyant
 from superarm.policies.baselines.uniform import Uniform
+from superarm.regret import optimum
 from superarm.simulation import simulate, stream
 
 SMALL = Federated(clients=6, requests=20, most_requests=3)
@@ -126,3 +129,34 @@ def test_a_policy_must_select_a_selection():
 
     with pytest.raises(ValueError, match="select returns a Selection"):
         simulate(Careless(), SMALL, rounds=1)
+
+
+@pytest.mark.parametrize("policy", ["tcgp-ucb", None, sa.CUCB, object()])
+def test_what_is_no_policy_is_refused(policy):
+    with pytest.raises(ValueError, match="policy: expected an object with select and update, got "):
+        simulate(policy, SMALL, rounds=1)
+
+
+def test_the_class_of_an_environment_is_none():
+    with pytest.raises(ValueError, match="environment: expected an object with rounds"):
+        simulate(sa.CUCB(), Federated, rounds=1)
+
+
+def test_an_optimum_that_is_not_proved_is_said(monkeypatch):
+    searched = []
+
+    def hurried(round, expected):
+        found = optimum(round, expected)
+        searched.append(found)
+        return replace(found, status=sa.Status.LIMIT) if len(searched) == 2 else found
+
+    monkeypatch.setattr("superarm.simulation.optimum", hurried)
+    with pytest.warns(UserWarning, match="the optimum of 1 of 3 rounds is not proved"):
+        trace = simulate(sa.CUCB(), SMALL, rounds=3)
+    assert trace["optimal_status"].to_list() == ["OPTIMAL", "LIMIT", "OPTIMAL"]
+    assert trace["optimal_reward"].to_list() == [found.value for found in searched]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_proved_optimum_needs_no_word():
+    assert set(simulate(sa.CUCB(), SMALL, rounds=3)["optimal_status"]) == {"OPTIMAL"}

@@ -5,8 +5,11 @@ Charts take a third as long to load as all the rest: the commands that draw them
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import signal
+import sys
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +26,6 @@ from superarm.datasets.download import RELEASES
 from superarm.datasets.movielens import report_fetch
 from superarm.errors import SuperarmError
 from superarm.experiments import runner
-from superarm.experiments.measures import demo_sentence
 from superarm.experiments.paper import STUDIES
 from superarm.experiments.paper import demo as small_study
 from superarm.experiments.results import read
@@ -42,6 +44,16 @@ Seed = Annotated[int, typer.Option(min=0, help="Of arrivals, noise and ties.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes; the results do not depend on it.")]
 
 
+def _plain_signs(error: UnicodeError) -> tuple[str, int]:
+    """What to print for signs that the encoding of a terminal does not have."""
+    assert isinstance(error, UnicodeEncodeError)
+    signs = {"±": "+/-", "–": "-", "−": "-", "÷": "/", "’": "'", "…": "..."}  # noqa: RUF001  # true signs
+    return "".join(signs.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("superarm.plain", _plain_signs)
+
+
 @contextmanager
 def _plain_errors() -> Iterator[None]:
     """A mistake or a missing file is one line, not a traceback; an interruption says how to go on."""
@@ -49,9 +61,10 @@ def _plain_errors() -> Iterator[None]:
     try:
         yield
     except (SuperarmError, OSError) as error:
-        Console(stderr=True, highlight=False).print(
-            Text("superarm: ", style="red").append(str(error), ""), soft_wrap=True
-        )
+        # Without the number and the quotes that Python puts around a path.
+        known = isinstance(error, OSError) and error.filename is not None and error.strerror is not None
+        said = f"{os.fspath(error.filename)}: {error.strerror}" if known else str(error)  # type: ignore[union-attr]
+        Console(stderr=True, highlight=False).print(Text("superarm: ", style="red").append(said, ""), soft_wrap=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         Console(stderr=True).print("\ninterrupted; the same command goes on where it stopped")
@@ -76,6 +89,9 @@ def main(
     ] = False,
 ) -> None:
     """Pick a set of items every round, learn from noisy feedback, and keep promises to groups."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="superarm.plain")
 
 
 @app.command("list")
@@ -164,6 +180,7 @@ def demo(
     """Run the federated study on a small setting with five policies, and report it."""
     with _plain_errors():
         found = runner.run(small_study(), folder=out, seed=seed, jobs=jobs)
+        from superarm.experiments.measures import demo_sentence
         from superarm.report.folder import report as write_report
         from superarm.report.folder import table
 

@@ -37,6 +37,10 @@ class ForeignResults(SuperarmError):
     """A results folder is of another configuration, unfinished, or not one of superarm's; it is left as it is."""
 
 
+class WorkerLost(SuperarmError):
+    """A worker process was ended from outside; what all others did is kept, and the same run goes on from there."""
+
+
 class NotStorable(SuperarmError, TypeError):
     """An object cannot be saved because part of it is not plain data."""
 

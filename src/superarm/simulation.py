@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+import warnings
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -38,6 +39,7 @@ PLAYED: dict[str, pl.DataType | type[pl.DataType]] = {
     "covered_1": pl.Int64,
     "covered_2": pl.Int64,
 }
+OPTIMUM: dict[str, pl.DataType | type[pl.DataType]] = {"optimal_reward": pl.Float64, "optimal_status": pl.String}
 
 
 def stream(seed: Entropy, name: str) -> np.random.Generator:
@@ -48,7 +50,7 @@ def stream(seed: Entropy, name: str) -> np.random.Generator:
 def play(
     policy: Policy, environment: Environment, *, rounds: int, seed: Entropy, benchmark: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Play and yield one row per round, in the columns of ``PLAYED``, and ``optimal_reward`` if ``benchmark``.
+    """Play and yield one row per round, in the columns of ``PLAYED``, and of ``OPTIMUM`` if ``benchmark``.
 
     Noise is drawn for every arm of a round, picked or not, so that all policies meet, arm by arm, the same.
     """
@@ -66,8 +68,8 @@ def play(
         expected = environment.expected_outcomes(round)
         true = performance(round, selection.arms, expected)
         inside = None if selection.belief is None else covered(selection.belief, expected[selection.arms])
-        best = {"optimal_reward": optimum(round, expected).value} if benchmark else {}
-        yield best | {
+        best = optimum(round, expected) if benchmark else None
+        yield ({} if best is None else {"optimal_reward": best.value, "optimal_status": best.status.name}) | {
             "t": round.t,
             "arms": selection.arms.tolist(),
             "reward": true.reward,
@@ -114,9 +116,25 @@ def simulate(
         of arrivals and noise, an int, Generator or None; policies given the same int meet the same of both
     zeta
         weight of the group regret in the total regret
+
+    Returns
+    -------
+    polars.DataFrame
+        ``optimal_reward`` is the best that keeps every promise by the truth, as far as the search for it came:
+        ``optimal_status`` is the name of the :class:`superarm.Status` of that search, and a warning says in how many
+        rounds a limit ended it; their regret may be too small.
     """
     rounds, zeta = whole_number("rounds", rounds), weight("zeta", zeta)
-    if not isinstance(environment, Environment):
+    if not isinstance(policy, Policy) or isinstance(policy, type):
+        raise InvalidArgument("policy", "an object with select and update", repr(policy))
+    if not isinstance(environment, Environment) or isinstance(environment, type):
         raise InvalidArgument("environment", "an object with rounds, expected_outcomes and outcomes", repr(environment))
     rows = list(play(policy, environment, rounds=rounds, seed=seed_number(seed), benchmark=True))
-    return with_regret(pl.DataFrame(rows, schema={**PLAYED, "optimal_reward": pl.Float64}), zeta)
+    unproved = sum(row["optimal_status"] in ("LIMIT", "WITHIN_GAP") for row in rows)
+    if unproved:
+        warnings.warn(
+            f"simulate: the optimum of {unproved} of {len(rows)} rounds is not proved, because its search met a limit; "
+            "their regret may be too small (see the column optimal_status)",
+            stacklevel=2,
+        )
+    return with_regret(pl.DataFrame(rows, schema={**PLAYED, **OPTIMUM}), zeta)

@@ -51,6 +51,9 @@ def test_federated_otherwise():
 def test_signed_and_positive_part_may_disagree():
     frame = table("federated", {"acc-ucb": lambda t: 3.0 if t % 2 else 0.0, "stcgp-ucb": lambda t: 0.9}, 100)
     assert verdicts(frame)[2] == "holds with a remark"
+    # a surplus of 2 and a regret of 1 in turn: 50 rounds of 1, and nothing for the other 50
+    said = "signed 10.0 ± 0.0 against -50.0 ± 0.0; positive part 10.0 ± 0.0 against 50.0 ± 0.0"
+    assert evaluate(frame)[2].measured == said
 
 
 def test_movies():
@@ -122,6 +125,13 @@ def test_a_curve_that_becomes_a_line_and_one_that_does_not():
     assert verdict(lambda t: 3.0 * t) == "holds"
     assert verdict(lambda t: min(t, 10) * 15.0 + 3.0 * t) == "holds with a remark"
     assert verdict(lambda t: 40.0 * t**0.5) == "does not hold"
+
+
+def test_a_benchmark_that_earns_nothing_gives_no_ratio():
+    frame = table("movies", {"stcgp-ucb": lambda t: 0.9, "acc-ucb": lambda t: 0.5}, 60).with_columns(optimal_reward=0.0)
+    reaches, final, _ = evaluate(frame)
+    assert reaches.measured == "stcgp-ucb never, acc-ucb never"
+    assert (final.verdict, final.remark) == ("not measured", "Needs a benchmark that earns something.")
 
 
 def test_short_runs_and_synthetic_data_say_so():

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -168,6 +169,84 @@ def test_a_run_outlives_the_shell_that_started_it(tmp_path):
         shell.wait()
         shell.stdout.read()  # until the run ends
     assert rows(folder).height == 3 * 25 * len(small.federated().policies)
+
+
+COMMAND = [sys.executable, "-c", "from superarm.cli import app; app()", "run", "federated", "--jobs", "4"]
+
+
+def begun(command, folder, policies):
+    """A run in a session of its own, once it has workers and each of the policies plays."""
+    process = subprocess.Popen(
+        [*command, "--out", str(folder), "--policies", policies],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and not all_play(folder):
+        time.sleep(0.02)
+    return process
+
+
+def all_play(folder):
+    return len([path for path in folder.glob("parts/*.rounds") if path.stat().st_size]) >= 2
+
+
+def of_session(session):
+    """Pids and commands of the living processes of a session."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, _, its_session = (path / "stat").read_text().rpartition(")")[2].split()[:4]
+            words = (path / "cmdline").read_bytes().decode()
+        except OSError:
+            continue
+        if int(its_session) == session and state != "Z":
+            found[int(path.name)] = words
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_workers_end_soon_after_their_parent_was_killed(tmp_path):
+    """Of four workers two play and two wait."""
+    process = begun([*COMMAND, "--rounds", "3000", "--runs", "1"], tmp_path / "out", "uniform")
+    assert len([words for words in of_session(process.pid).values() if "loky" in words]) >= 4
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    for _ in range(100):
+        if not of_session(process.pid):
+            break
+        time.sleep(0.1)
+    left = of_session(process.pid)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_worker_that_is_killed_costs_what_it_was_playing(tmp_path):
+    command = [*COMMAND[:-1], "2", "--rounds", "150", "--runs", "3"]
+    folder, policies = tmp_path / "out", "uniform,cucb,tcgp-ucb"
+    process = begun(command, folder, policies)
+    workers = [pid for pid, words in of_session(process.pid).items() if "popen_loky_posix" in words]
+    os.kill(workers[0], signal.SIGKILL)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 1, errors
+    assert "Traceback" not in errors
+    assert "of 12 parts, each one policy in one run, are missing" in " ".join(errors.split())
+    done = len(list(folder.glob("parts/*.rows")))
+    assert 9 <= done < 12  # all that no worker had begun
+    subprocess.run([*command, "--out", str(folder), "--policies", policies], check=True, capture_output=True)
+    assert rows(folder).height == 12 * 150
+
+
+def test_a_file_is_no_folder_of_results(tmp_path):
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(ForeignResults, match="is a file, not a folder; give another --out"):
+        runner.run(small.federated(), folder=tmp_path / "out", seed=5)
+    assert (tmp_path / "out").read_text() == "mine"
 
 
 def test_unknown_policies_and_bad_numbers():

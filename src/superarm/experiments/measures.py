@@ -50,7 +50,8 @@ def by_zeta(frame: pl.DataFrame) -> dict[float, str]:
     named = complete(frame).filter(pl.col("base") == "tcgp-ucb").select("policy", "settings").unique()
     found = {policy: settings_in(settings) for policy, settings in named.iter_rows()}
     zetas = {policy: settings["zeta"] for policy, settings in found.items() if [*settings] == ["zeta"]}
-    return dict(sorted((float(zeta), policy) for policy, zeta in zetas.items() if not isinstance(zeta, str)))
+    numbers = ((zeta, policy) for policy, zeta in zetas.items() if isinstance(zeta, (int, float)))
+    return dict(sorted((float(zeta), policy) for zeta, policy in numbers if 0 <= zeta <= 1))
 
 
 # Round by round -----------------------------------------------------------------------------------------------

@@ -60,6 +60,15 @@ _MANIFEST: dict[str, tuple[type, ...]] = {
     "versions": (dict,),
     "commit": (str, type(None)),
 }
+# What is true of every row; what is not in the first four may be missing.
+_RULES = {
+    "experiment": pl.col("experiment").is_not_null(),
+    "policy": pl.col("policy").is_not_null(),
+    "run": pl.col("run") >= 0,
+    "t": pl.col("t") >= 1,
+    "groups_touched": pl.col("groups_touched") >= 0,
+    "groups_satisfied": pl.col("groups_satisfied").is_between(0, pl.col("groups_touched")),
+}
 _SETTING = re.compile(r"(?<=\S) (\w+)=(\S+)")  # in the names of earlier versions
 
 
@@ -93,9 +102,9 @@ def read(folder: Path) -> Results:
         if not _fits(frame[name], kind):
             raise ForeignResults(f"{folder}: results.parquet holds {frame[name].dtype} as {name}, not {_word(kind)}")
     frame = frame.with_columns(pl.col(name).cast(kind, strict=False) for name, kind in kinds.items())
-    for name in IDENTITY:
-        if frame[name].null_count():
-            raise ForeignResults(f"{folder}: results.parquet has rows without {name}")
+    for name, rule in _RULES.items():
+        if not frame.select(rule.all(ignore_nulls=name not in IDENTITY).fill_null(False)).item():
+            raise ForeignResults(f"{folder}: results.parquet has rows whose {name} is missing or impossible")
     return Results(frame=complete(frame), manifest=manifest)
 
 
@@ -239,6 +248,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
             for name in ("policies", "environments")
             if name not in wrong and not all(isinstance(item, str) for item in manifest.get(name) or [])
         ]
+        wrong += ["seed"] if "seed" not in wrong and manifest["seed"] < 0 else []
     if wrong:
         raise UnreadableFile(
             f"{folder / 'manifest.json'}: damaged ({', '.join(wrong)}); give another --out, or delete the folder"

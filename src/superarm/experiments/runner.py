@@ -11,6 +11,8 @@ import json
 import os
 import shutil
 import threading
+import time
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.text import Text
 from threadpoolctl import threadpool_limits
 
-from superarm.errors import ForeignResults, InvalidArgument
+from superarm.errors import ForeignResults, InvalidArgument, WorkerLost
 from superarm.experiments.experiment import BENCHMARK, Experiment, Setting, run_entropy, seed_of
 from superarm.experiments.results import SCHEMA, Results, as_parquet, claim_folder, read, write
 from superarm.kernels import stationary
@@ -69,8 +71,8 @@ class Unit:
         # The digest comes first: a decoder is not made for damaged input.
         return pl.read_parquet(table) if hashlib.sha256(table).digest() == digest else None
 
-    def play(self, wanted_by: int | None = None) -> None:
-        """Play the unit and leave its rows; a worker stops when the process ``wanted_by``, its parent, is gone."""
+    def play(self) -> None:
+        """Play the unit and leave its rows."""
         entropy = run_entropy(self.seed, self.run)
         environment = self.experiment.environment(seed_of(entropy, "environment"))
         setting = Setting(
@@ -78,15 +80,12 @@ class Unit:
         )
         policy = self.experiment.policies[self.policy](setting)
         _compile()  # before any round is timed
-        rows, parent = [], os.getppid()
-        is_worker = wanted_by not in (None, os.getpid())  # anybody else may well outlive the shell that started it
+        rows = []
         # One BLAS thread a process: more would fight over the cores, and sums in another order give other bits.
         with threadpool_limits(1), self.pulse.open("wb", buffering=0) as pulse:
             for row in play(policy, environment, rounds=self.experiment.rounds, seed=entropy):
                 rows.append(row)
                 pulse.write(b".")
-                if is_worker and os.getppid() != parent:
-                    os._exit(1)
         table = as_parquet(pl.DataFrame(rows, schema=PLAYED))
         replace_file(self.rows, hashlib.sha256(table).digest() + table)
 
@@ -97,6 +96,8 @@ def run(
     """Run what is missing in ``folder`` and return the results; an empty or new folder is started."""
     if jobs < 1:
         raise InvalidArgument("jobs", "a whole number >= 1", jobs)
+    if folder.exists() and not folder.is_dir():
+        raise ForeignResults(f"{folder}: is a file, not a folder; give another --out")
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / f"{TEMPORARY}lock"
     try:
@@ -131,13 +132,46 @@ def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Co
             for unit in missing:
                 unit.play()
         else:
-            workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
-            for _ in workers(delayed(unit.play)(os.getpid()) for unit in missing):
-                pass
+            _play_in_workers(missing, jobs)
+    lost = sum(unit.played() is None for unit in missing)
+    if lost:
+        raise WorkerLost(
+            f"{folder}: {lost} of {len(units)} parts, each one policy in one run, are missing: their worker processes "
+            "were ended from outside, perhaps for want of memory; the same command goes on, with fewer --jobs if needed"
+        )
     frame = pl.concat(_rows_of_run(experiment, units, run) for run in range(experiment.runs))
     write(folder, frame)
     shutil.rmtree(folder / "parts")
     return read(folder)
+
+
+def _play_in_workers(units: list[Unit], jobs: int) -> None:
+    """Play the units in processes; what a process that is killed was playing is left, and all else is played."""
+    while units:
+        workers = Parallel(
+            n_jobs=jobs, return_as="generator_unordered", initializer=_end_with_parent, initargs=(os.getpid(),)
+        )
+        try:
+            for _ in workers(delayed(unit.play)() for unit in units):
+                pass
+        except BrokenProcessPool:  # which takes all workers down
+            waiting = [unit for unit in units if unit.played() is None and not unit.pulse.exists()]
+            if len(waiting) == len(units):
+                return  # no worker lives long enough to begin
+            units = waiting
+        else:
+            return
+
+
+def _end_with_parent(parent: int) -> None:
+    """In a worker: end it soon after the process ``parent``, which nobody else would tell it."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _compile() -> None:

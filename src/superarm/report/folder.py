@@ -31,9 +31,10 @@ class Report:
 def report(folder: Path) -> Report:
     """Write ``report.html`` and the figures of a finished study into its folder."""
     results = read(folder)
-    claims = evaluate(results.frame, synthetic=results.manifest["data_kind"] == DataKind.SYNTHETIC)
-    page = write_report(folder, results.frame, results.manifest, claims, bounds_of(results))
-    return Report(page=page, warning=warning(results.frame))
+    frame = theme.checked(results.frame)
+    claims = evaluate(frame, synthetic=results.manifest["data_kind"] == DataKind.SYNTHETIC)
+    page = write_report(folder, frame, results.manifest, claims, bounds_of(results))
+    return Report(page=page, warning=warning(frame))
 
 
 def warning(frame: pl.DataFrame) -> str | None:

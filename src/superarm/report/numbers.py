@@ -20,7 +20,7 @@ def number(value: float | None, digits: int | None = None) -> str:
     if digits is None and value == 0:
         return "0"
     size = abs(value)
-    if digits is None and 0 < size < 5e-4:
+    if digits is None and (0 < size < 5e-4 or size >= 1e9):
         text = f"{value:.1e}"
     else:
         text = f"{value:,.{decimals(value) if digits is None else digits}f}"
@@ -37,7 +37,7 @@ def decimals(value: float) -> int:
 
 def spread(mean: float | None, std: float | None) -> str:
     """Mean ± std with the same number of decimals; without the second part when there was one run."""
-    if mean is None or std is None or mean == std == 0:
+    if mean is None or std is None or mean == std == 0 or math.isnan(mean + std):
         return number(mean)
     digits = decimals(max(abs(mean), abs(std)))
     return f"{number(mean, digits)} ± {number(std, digits)}"
@@ -51,6 +51,6 @@ def percent(share: float | None) -> str:
     >>> percent(0.9543), percent(0.99996), percent(1.0), percent(None)
     ('95.4 %', '>99.9 %', '100.0 %', '–')
     """
-    if share is None:
+    if share is None or math.isnan(share):
         return "–"
     return ">99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.1f} %"

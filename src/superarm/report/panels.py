@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -87,16 +88,15 @@ def curves(
             opacity=alt.when(hover).then(alt.value(0.7)).otherwise(alt.value(0)),
             tooltip=[
                 alt.Tooltip("t:Q").title("round"),
-                *(alt.Tooltip(f"p{i}:Q").title(policy).format(form) for i, policy in enumerate(there)),
+                *(alt.Tooltip(f"p{i}:Q").title(_quoted(policy)).format(form) for i, policy in enumerate(there)),
             ],
         )
         .properties(name=f"{name}_rule")
         .add_params(hover)
     )
     drawn = thinned(curve).select("policy", "t", "mean", "low", "high")
-    target = (
-        [] if rule is None else [alt.Chart().mark_rule(strokeWidth=1.4, strokeDash=[2, 2]).encode(y=alt.datum(rule))]
-    )
+    across = alt.Chart().mark_rule(strokeWidth=1.4, strokeDash=[2, 2])
+    target = [] if rule is None else [across.encode(y=alt.datum(rule))]
     bands = [] if curve["low"].is_null().all() else [band]
     return panel([*bands, line, *target, dots, pointer], drawn, title, height)
 
@@ -205,6 +205,11 @@ def thinned(curve: pl.DataFrame, at_most: int = DRAWN) -> pl.DataFrame:
     """The curve at the drawn rounds, with its values there as they are."""
     last = curve["t"].max()
     return curve if not isinstance(last, int) else curve.filter(pl.col("t").is_in(drawn_rounds(last, at_most)))
+
+
+def _quoted(title: str) -> str:
+    """A title as Vega-Lite wants it, which puts it into an expression and escapes nothing but quotes."""
+    return re.sub(r"[\\\n\r\t\x85\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", title)
 
 
 def decades(low: Any, high: Any) -> list[float]:

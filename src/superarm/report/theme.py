@@ -8,6 +8,7 @@ page can choose between light and dark when it is opened.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,6 +32,8 @@ class Style:
     dash: tuple[int, ...]
     base: str = ""  # the policy without its settings
 
+
+LARGEST = 1e100  # number that is drawn
 
 # The order of this table is the order of legends and tables.
 _KNOWN = {
@@ -58,8 +61,17 @@ _RAMP_DARK = ("#8a7ad0", "#5b8fd6", "#2bb5ac", "#7ad151", "#fde725")
 
 
 def checked(frame: pl.DataFrame) -> pl.DataFrame:
-    """The results with every column, in the order of legends, runs and rounds; or an error on what is missing."""
-    frame = measures.checked(frame)
+    """The results with every column, in the order of legends, runs and rounds; or an error on what is missing.
+
+    Numbers that no chart can show are undefined, and so is what is computed from them. Letters that no XML file may
+    hold are replaced.
+    """
+    numbers = pl.col(pl.Float64)
+    undefined = numbers.abs() >= LARGEST  # true of NaN
+    frame = measures.checked(frame).with_columns(
+        pl.when(undefined).then(math.nan).otherwise(numbers).name.keep(),
+        pl.col("policy", "base").str.replace_all(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{fffe}\x{ffff}]", "\ufffd"),
+    )
     places = {policy: number for number, policy in enumerate(ordered(frame))}
     return frame.sort(pl.col("policy").replace_strict(places, return_dtype=pl.Int64), "run", "t")
 

@@ -1,0 +1,57 @@
+# ruff: noqa: RUF001  # the true signs of the page
+"""A report of any folder is a page, or one line that says why not."""
+
+import json
+
+import polars as pl
+import pytest
+
+from superarm.report.folder import report, table
+from tests.report.samples import manifest, results
+
+POLICIES = ["cautious", "tcgp-ucb zeta=0.25", "tcgp-ucb zeta=0.75", "uniform", "clairvoyant"]
+COLUMNS = [
+    "reward",
+    "optimal_reward",
+    "super_arm_regret",
+    "group_regret",
+    "alpha",
+    "select_seconds",
+    "predicted_broken",
+]
+ODD = ["back\\slash", "new\nline", "line\u2028separator", "a\tb\rc", "\x00\x1b\x08", "ü" * 40, "tcgp-ucb zeta=nan", ""]
+
+
+def written(folder, frame):
+    frame.write_parquet(folder / "results.parquet")
+    (folder / "manifest.json").write_text(json.dumps(manifest(frame)), encoding="utf-8")
+    found = report(folder)
+    assert len(list((folder / "figures").glob("*.png"))) >= 6
+    table(frame)
+    return found.page.read_text(encoding="utf-8")
+
+
+def test_names_of_policies_may_hold_anything(tmp_path):
+    frame = results(["tcgp-ucb", *ODD, "clairvoyant"], runs=2, rounds=4)
+    page = written(tmp_path, frame)
+    assert "back\\slash" in page
+    assert "line\u2028separator" in page
+    assert "\x1b" not in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e308, -1e308])
+@pytest.mark.parametrize("rows", ["one", "all"])
+def test_numbers_may_be_undefined_or_beyond_all_bounds(tmp_path, value, rows):
+    frame = results(POLICIES, runs=2, rounds=4)
+    some = pl.int_range(pl.len()) == 5 if rows == "one" else pl.lit(True)
+    changed = [pl.when(some).then(value).otherwise(pl.col(column)).alias(column) for column in COLUMNS]
+    written(tmp_path, frame.with_columns(changed))
+
+
+def test_a_number_beyond_all_bounds_leaves_the_others_drawn(tmp_path):
+    frame = results(POLICIES, runs=2, rounds=4)
+    one = (pl.col("policy") == "uniform") & (pl.col("t") == 2)
+    page = written(tmp_path, frame.with_columns(reward=pl.when(one).then(1e308).otherwise("reward")))
+    row = page.split('id="summary"')[1].split("</svg>uniform</th>")[1].split("</tr>")[0]
+    assert row.startswith('<td class="figure">–</td><td class="figure">–</td>')
