@@ -101,6 +101,11 @@ class TCGPUCB(LearningPolicy):
         self.zeta = weight("zeta", zeta)
         self.oracle = oracle_or_exact(oracle)
 
+    def check_fields(self) -> None:
+        """Also of those policies that set zeta themselves."""
+        super().check_fields()
+        weight("zeta", self.zeta)
+
     def indices(self, round: Round) -> Indices:
         """The reward index and the satisfying index of every arm, as :meth:`select` uses them."""
         belief = self.learner.belief(round)

@@ -60,6 +60,8 @@ class TwoOutputs:
         checked_noise(self.noise_std)
         if len(self.engines) not in ((1,) if self.joint else (1, 2)):
             raise ValueError(f"{len(self.engines)} engines")
+        if self.history.forgetful and any(engine.needs_data for engine in self.engines):
+            raise ValueError("no history, which the engines need")
         if self.history.dimension is not None:
             self._check_dimension(np.zeros((2, self.history.dimension)))
             self.predict(np.zeros((2, self.history.dimension)))
