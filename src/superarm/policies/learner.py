@@ -25,36 +25,16 @@ WIDEST = 1e100  # bounds wider than this would not be numbers
 @storable
 @dataclass(eq=False)
 class Learner:
-    """The state of a policy.
+    """The state of a policy."""
 
-    Attributes
-    ----------
-    posterior
-        what is believed now; replaced, never changed
-    delta
-        probability with which the bounds of one output may fail
-    max_arms
-        M, if known beforehand
-    seed
-        of the order of ties
-    beta_scale
-        beta_t is multiplied by it
-    largest_round
-        most arms seen in an updated round: M where ``max_arms`` is None
-    learning
-        how and when hyperparameters are learnt, or None: never
-    updates
-        how often outcomes came
-    """
-
-    posterior: Posterior
-    delta: float
-    max_arms: int | None
-    seed: int
-    beta_scale: float = 1.0
-    largest_round: int = 0
-    learning: Learning | None = None
-    updates: int = 0
+    posterior: Posterior  # what is believed now; replaced, never changed
+    delta: float  # probability with which the bounds of one output may fail
+    max_arms: int | None  # M, if known beforehand
+    seed: int  # of the order of ties
+    beta_scale: float = 1.0  # beta_t is multiplied by it
+    largest_round: int = 0  # most arms of an updated round: M where ``max_arms`` is None
+    learning: Learning | None = None  # how and when hyperparameters are learnt, or None: never
+    updates: int = 0  # how often outcomes were learnt
 
     def check_fields(self) -> None:
         """Counts are whole numbers."""
@@ -130,7 +110,7 @@ class LearningPolicy(StorablePolicy):
 
 
 def _learning(learn: bool | Learning, posterior: Posterior) -> Learning | None:
-    """How to learn hyperparameters: not at all, by default, or as told."""
+    """How to learn hyperparameters: not at all, by default, or as asked for."""
     if not isinstance(learn, bool | Learning):
         raise InvalidArgument("learn", "True, False or a superarm.Learning", repr(learn))
     if learn is False:

@@ -12,21 +12,33 @@ from superarm.policies.baselines.acc_ucb import ContextTree
 
 
 def grow(dimension, seed, steps=12, grid=None):
-    """A tree in which played leaves are split at random, and every context and outcome it was shown."""
+    """A tree in which played leaves are split at random, and every context and outcome it has observed."""
     rng = np.random.default_rng(seed)
-    tree, shown = ContextTree.root(dimension), []
+    tree, observed = ContextTree.root(dimension), []
     for _ in range(steps):
         x = rng.uniform(size=(rng.integers(1, 9), dimension)) if grid is None else rng.choice(grid, (6, dimension))
         y = rng.normal(size=len(x))
         tree, played = tree.observe(x, y)
         tree = tree.divide(played[rng.uniform(size=len(played)) < 0.5])
-        shown.append((x, y))
-    return tree, *(np.concatenate(part) for part in zip(*shown, strict=True))
+        observed.append((x, y))
+    return tree, *(np.concatenate(part) for part in zip(*observed, strict=True))
+
+
+def bounds(tree, cell):
+    """Lowest corner, (D,), and side of a cell."""
+    corner, side, path = np.zeros(tree.dimension), 1.0, []
+    while tree.key[cell] >= 0:
+        path.append(int(tree.key[cell]))
+        cell = path[-1] >> tree.dimension
+    for key in reversed(path):
+        side /= 2.0
+        corner += side * (key >> np.arange(tree.dimension) & 1)
+    return corner, side
 
 
 def leaf_boxes(tree):
     """Every leaf, played or not, as (lowest corner, side), from the split cells."""
-    boxes = {(tuple(corner), side) for corner, side in (tree.bounds(c) for c in np.flatnonzero(tree.split))}
+    boxes = {(tuple(corner), side) for corner, side in (bounds(tree, c) for c in np.flatnonzero(tree.split))}
     if not boxes:
         return [((0.0,) * tree.dimension, 1.0)]
     return [
@@ -59,10 +71,10 @@ def test_the_leaves_partition_the_cube(dimension, seed):
         assert box[1] == 2.0 ** -leaves.level[row]
         assert key_of.setdefault(box, leaves.key[row]) == leaves.key[row]
         if leaves.cell[row] >= 0:
-            corner, side = tree.bounds(leaves.cell[row])
+            corner, side = bounds(tree, leaves.cell[row])
             assert (tuple(corner), side) == box
         if leaves.parent[row] >= 0:
-            corner, side = tree.bounds(leaves.parent[row])
+            corner, side = bounds(tree, leaves.parent[row])
             assert side == 2 * box[1]
             assert holds((tuple(corner), side), point)
     assert len(set(key_of.values())) == len(key_of)
@@ -76,13 +88,13 @@ def test_counts_and_sums_add_up(dimension, seed):
     assert tree.total.sum() == pytest.approx(y.sum())
     assert (tree.count[1:] > 0).all()  # cells are numbered when they have an outcome
     for cell in range(len(tree.key)):
-        corner, side = tree.bounds(cell)
+        corner, side = bounds(tree, cell)
         assert tree.count[cell] <= sum(holds((tuple(corner), side), point) for point in x)
 
 
 def test_the_root_is_centred_at_one_half():
     tree, played = ContextTree.root(2).observe(np.array([[0.2, 0.9]]), np.array([1.0]))
-    corner, side = tree.bounds(played[0])
+    corner, side = bounds(tree, played[0])
     assert (corner + side / 2).tolist() == [0.5, 0.5]
 
 

@@ -1,7 +1,7 @@
 """ACC-UCB: adaptive discretisation of the contexts, of Nika, Elahi and Tekin (2020).
 
 "Contextual Combinatorial Volatile Multi-armed Bandit with Adaptive Discretization", AISTATS. A leaf x of the tree of
-cells, at level h and with parent p, has C(x) outcomes of mean mu(x), those that came while it was a leaf::
+cells, at level h and with parent p, has C(x) outcomes of mean mu(x), those observed while it was a leaf::
 
     c(x)   = sqrt(2 log T / C(x)), infinite where C(x) = 0              confidence radius
     b(x)   = min(mu(x) + c(x), mu(p) + c(p) + v1 rho^(h-1))             the bound of the cell or of its parent
@@ -26,11 +26,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Array, IntArray, Mask, Seed, fraction, positive, seed_number, whole_number
+from superarm.arguments import Array, IntArray, Mask, Seed, fraction, positive, whole_number
 from superarm.errors import InvalidArgument
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.index_policy import IndexPolicy
-from superarm.policies.learner import oracle_or_exact
 from superarm.posteriors.posterior import checked_contexts
 from superarm.round import Round
 
@@ -80,13 +79,12 @@ class ACCUCB(IndexPolicy):
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
     ) -> None:
+        super().__init__(oracle, seed)
         self.tree = None
         self.horizon = None if horizon is None else whole_number("horizon", horizon, 1)
         self.v1 = None if v1 is None else positive("v1", v1)
         self.v2 = positive("v2", v2)
         self.rho = fraction("rho", rho)
-        self.oracle = oracle_or_exact(oracle)
-        self.seed = seed_number(seed)
 
     def _index(self, round: Round) -> Array:
         """The index of every arm, that of its leaf."""
@@ -116,7 +114,7 @@ class ACCUCB(IndexPolicy):
         return self.tree or ContextTree.root(contexts.shape[1]), contexts
 
     def _radius(self, count: IntArray | Array, t: int) -> Array:
-        """c: infinite where nothing came."""
+        """c: infinite where there is no outcome."""
         horizon = 2 ** t.bit_length() if self.horizon is None else max(self.horizon, t)
         with np.errstate(divide="ignore"):
             return np.where(count > 0, np.sqrt(2.0 * math.log(horizon) / np.asarray(count, dtype=np.float64)), np.inf)
@@ -135,24 +133,12 @@ BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """The leaf of each of M contexts; leaves that never had an outcome have no number yet.
+    """The leaf of each of M contexts; leaves that never had an outcome have no number yet."""
 
-    Attributes
-    ----------
-    cell
-        (M,) number of the leaf, or -1
-    parent
-        (M,) number of its parent, -1 for the root
-    level
-        (M,) h
-    key
-        (M,) the same for contexts of the same leaf, and for no others
-    """
-
-    cell: IntArray
-    parent: IntArray
-    level: IntArray
-    key: IntArray
+    cell: IntArray  # (M,) number of the leaf, or -1
+    parent: IntArray  # (M,) number of its parent, -1 for the root
+    level: IntArray  # (M,) h
+    key: IntArray  # (M,) the same for contexts of the same leaf, and for no others
 
 
 @storage.storable(shapes={"key": "n", "sorter": "n", "level": "n", "split": "n", "count": "n", "total": "n"})
@@ -160,31 +146,16 @@ class Leaves:
 class ContextTree:
     """Cells with their outcomes; immutable.
 
-    Only cells that had an outcome are kept, numbered as they came: a split costs nothing, whatever 2^D is.
-
-    Attributes
-    ----------
-    dimension
-        D
-    key
-        (n,) parent * 2^D + which child, where bit d says upper half of dimension d; -1 for the root
-    sorter
-        (n,) the cells by key
-    level
-        (n,) h
-    split
-        (n,) whether the cell has been replaced by its children
-    count, total
-        (n,) number and sum of the outcomes that came while the cell was a leaf
+    Only cells that had an outcome are kept, in the order of their first one: a split costs nothing, whatever 2^D is.
     """
 
-    dimension: int
-    key: IntArray
-    sorter: IntArray
-    level: IntArray
-    split: Mask
-    count: IntArray
-    total: Array
+    dimension: int  # D
+    key: IntArray  # (n,) parent * 2^D + which child, where bit d says upper half of dimension d; -1 for the root
+    sorter: IntArray  # (n,) the cells by key
+    level: IntArray  # (n,) h
+    split: Mask  # (n,) whether the cell has been replaced by its children
+    count: IntArray  # (n,) number of outcomes while the cell was a leaf
+    total: Array  # (n,) their sum
 
     def check_fields(self) -> None:
         """The root is first, and parents are before their children."""
@@ -200,15 +171,8 @@ class ContextTree:
         """The tree of one cell."""
         if not 1 <= dimension <= MOST_DIMENSIONS:
             raise InvalidArgument("contexts", f"shape (M, D) with D from 1 to {MOST_DIMENSIONS}", f"D = {dimension}")
-        return cls(
-            dimension=dimension,
-            key=np.array([-1], dtype=np.intp),
-            sorter=np.zeros(1, dtype=np.intp),
-            level=np.zeros(1, dtype=np.intp),
-            split=np.zeros(1, dtype=np.bool_),
-            count=np.zeros(1, dtype=np.intp),
-            total=np.zeros(1),
-        )
+        zero = np.zeros(1, dtype=np.intp)
+        return cls(dimension, zero - 1, zero, zero, split=zero > 0, count=zero, total=np.zeros(1))
 
     def locate(self, contexts: Array) -> Leaves:
         """Find the leaf of every context, (M, D); contexts outside the cube are moved to its surface."""
@@ -257,18 +221,6 @@ class ContextTree:
         split = self.split.copy()
         split[cells] = True
         return replace(self, split=split)
-
-    def bounds(self, cell: int) -> tuple[Array, float]:
-        """Lowest corner, (D,), and side of a cell."""
-        corner, side = np.zeros(self.dimension), 1.0
-        path = []
-        while self.key[cell] >= 0:
-            path.append(int(self.key[cell]))
-            cell = path[-1] >> self.dimension
-        for key in reversed(path):
-            side /= 2.0
-            corner += side * (key >> np.arange(self.dimension) & 1)
-        return corner, side
 
     def _numbers(self, keys: IntArray) -> IntArray:
         place = np.searchsorted(self.key, keys, sorter=self.sorter)

@@ -19,11 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Array, IntArray, Seed, positive, seed_number, whole_number
+from superarm.arguments import Array, IntArray, Seed, positive, whole_number
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.cucb import Tally, rows_as_names
 from superarm.policies.baselines.index_policy import IndexPolicy, ahead
-from superarm.policies.learner import oracle_or_exact
 from superarm.posteriors.posterior import checked_contexts
 from superarm.round import Round
 
@@ -75,12 +74,11 @@ class CCMAB(IndexPolicy):
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
     ) -> None:
+        super().__init__(oracle, seed)
         self.cells = Tally.empty()
         self.dimension = None
         self.horizon = whole_number("horizon", horizon, 1, MOST)
         self.alpha = positive("alpha", alpha)
-        self.oracle = oracle_or_exact(oracle)
-        self.seed = seed_number(seed)
 
     def check_fields(self) -> None:
         """Cells have as many coordinates as contexts."""

@@ -17,11 +17,10 @@ from functools import cached_property
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Array, IntArray, Seed, seed_number
+from superarm.arguments import Array, IntArray, Seed
 from superarm.groups import Groups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.index_policy import IndexPolicy, ahead
-from superarm.policies.learner import oracle_or_exact
 from superarm.round import Round
 from superarm.storage.labels import canonical
 
@@ -57,10 +56,9 @@ class CUCB(IndexPolicy):
     by_context: Tally
 
     def __init__(self, *, oracle: SuperArmOracle | None = None, seed: Seed = 0) -> None:
+        super().__init__(oracle, seed)
         self.by_id = Tally.empty()
         self.by_context = Tally.empty()
-        self.oracle = oracle_or_exact(oracle)
-        self.seed = seed_number(seed)
 
     def _index(self, round: Round) -> Array:
         """The upper confidence bound of every arm; arms never played have one value above all of these."""

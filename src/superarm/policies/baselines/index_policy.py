@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask
+from superarm.arguments import Array, IntArray, Mask, Seed, seed_number
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
+from superarm.policies.learner import oracle_or_exact
 from superarm.policies.policy import StorablePolicy
 from superarm.policies.ties import tie_order
 from superarm.round import Outcomes, Round, checked_round
@@ -24,6 +25,10 @@ class IndexPolicy(StorablePolicy, ABC):
 
     oracle: SuperArmOracle
     seed: int
+
+    def __init__(self, oracle: SuperArmOracle | None, seed: Seed) -> None:
+        self.oracle = oracle_or_exact(oracle)
+        self.seed = seed_number(seed)
 
     def indices(self, round: Round) -> Indices:
         """The index of every arm, as :meth:`select` uses it."""

@@ -49,12 +49,11 @@ class Sets:
     def only(self, which: IntArray) -> Sets:
         """Some of the sets."""
         at = np.concatenate([np.arange(*self.starts[i : i + 2]) for i in which])
-        return Sets(
-            starts=np.concatenate([[0], np.cumsum(self.sizes[which])]),
-            arms=self.arms[at],
-            mean=self.mean[at],
-            covariance=self.covariance[np.ix_(at, at)],
-        )
+        return self.of(at, np.concatenate([[0], np.cumsum(self.sizes[which])]))
+
+    def of(self, at: IntArray, starts: IntArray) -> Sets:
+        """Sets of the arms at the places ``at``."""
+        return Sets(starts=starts, arms=self.arms[at], mean=self.mean[at], covariance=self.covariance[np.ix_(at, at)])
 
     def part(self, i: int) -> slice:
         """Where set i lies."""

@@ -81,12 +81,7 @@ class Draws(Certificate):
         for candidate in likely:
             at = np.append(np.arange(chosen), chosen + candidate)
             at = at[np.argsort(sets.arms[at])]
-            one = Sets(
-                starts=np.array([0, len(at)]),
-                arms=sets.arms[at],
-                mean=sets.mean[at],
-                covariance=sets.covariance[np.ix_(at, at)],
-            )
+            one = sets.of(at, np.array([0, len(at)]))
             regret[candidate] = self.judge(promise, np.array([threshold]), one).regret[0]
         regret[others] = regret[likely].max(initial=0.0)  # no better than the worst of those
         return regret
