@@ -124,7 +124,7 @@ MUTANTS = (
     ),
     Mutant("indices.py", "2.0 * math.log(t)", "math.log(t)", "test_indices.py"),
     Mutant("indices.py", "width / (1.0 - zeta) * sigma_1", "width * (1.0 - zeta) * sigma_1", "test_indices.py"),
-    Mutant("selection.py", "upper_bound=max(upper_bound, value),", "upper_bound=upper_bound,", "oracles"),
+    Mutant("selection.py", "upper_bound=max(upper_bound, value),", "upper_bound=upper_bound,", "test_selection.py"),
     Mutant(
         "oracles/good_subgroups.py",
         "good & ~self.closed[groups]",

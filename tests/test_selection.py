@@ -1,8 +1,117 @@
+"""The answer of an oracle: what it says about itself."""
+
+import math
 import pickle
 
 import numpy as np
+import pytest
 
 import superarm as sa
+from superarm.feasible import AtMost
+from superarm.oracles.decomposition.decomposition import Decomposition
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.oracles.oracle import Found, answer
+from superarm.rewards.simple import Sum
+from superarm.round import Round
+from superarm.selection import Selection, Status
+
+
+def a_selection(value, upper_bound):
+    return Selection(
+        arms=np.arange(1), value=value, upper_bound=upper_bound, status=Status.LIMIT, solver="s", seconds=0.0, groups=()
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "upper_bound", "alpha", "gap", "exact"),
+    [
+        (1.0, 2.0, 0.5, 1.0, False),
+        (2.0, 2.0, 1.0, 0.0, True),
+        (0.0, 2.0, 0.0, 2.0, False),
+        (0.0, 0.0, None, 0.0, True),
+        (-1.0, 2.0, None, 3.0, False),
+        (-1.0, -0.5, None, 0.5, False),
+        (-1.0, -1.0, None, 0.0, True),
+        (1.0, math.inf, None, math.inf, False),
+        (-1.0, math.inf, None, math.inf, False),
+        (1.0, 1.0 + 5e-10, pytest.approx(1.0), pytest.approx(5e-10, rel=1e-3), True),
+        (1.0, 1.0 + 5e-9, pytest.approx(1.0), pytest.approx(5e-9, rel=1e-3), False),
+        (1e6, 1e6 + 5e-4, pytest.approx(1.0), pytest.approx(5e-4, rel=1e-3), True),
+    ],
+)
+def test_the_certificate(value, upper_bound, alpha, gap, exact):
+    selection = a_selection(value, upper_bound)
+    assert selection.alpha == alpha
+    assert selection.gap == gap
+    assert selection.exact == exact
+
+
+def test_every_status_says_what_happened_and_all_but_the_best_what_to_try():
+    for status in Status:
+        assert status.value[0].isupper()
+        assert status.value.endswith(".")
+    assert "rel_gap" in Status.WITHIN_GAP.value
+    assert "upper bound holds" in Status.LIMIT.value
+    assert "thresholds" in Status.NO_GOOD_SUBGROUP.value
+    assert "fewer arms" in Status.UNDERFILLED.value
+    assert "kind" in Status.UNPROVED.value
+    assert len({status.value for status in Status}) == len(Status)
+
+
+@pytest.fixture
+def round():
+    return Round(t=1, contexts=np.zeros((3, 1)), groups=list("aab"), constraint={"a": Sum() <= 1}, feasible=AtMost(2))
+
+
+def solved(round, found):
+    good = GoodSubgroups(round, np.full(3, 0.5))
+    return answer(lambda index, round, good: found, "mine", [0.5, 0.25, 1.0], round, good)
+
+
+@pytest.mark.parametrize(
+    ("found", "status"),
+    [
+        ({"upper_bound": 1.5}, Status.OPTIMAL),
+        ({"upper_bound": 1.5 + 1e-10}, Status.OPTIMAL),
+        ({"upper_bound": 1.6}, Status.WITHIN_GAP),
+        ({"upper_bound": 1.6, "limited": True}, Status.LIMIT),
+        ({"upper_bound": 1.5, "limited": True}, Status.OPTIMAL),
+        ({"upper_bound": 1.5, "underfilled": True}, Status.UNDERFILLED),
+        ({"upper_bound": math.inf, "limited": True}, Status.LIMIT),
+        ({"upper_bound": math.inf}, Status.WITHIN_GAP),
+    ],
+)
+def test_what_happened_follows_from_what_was_found(round, found, status):
+    selection = solved(round, Found(arms=np.array([2, 0]), **found))
+    assert selection.status is status
+    assert selection.arms.tolist() == [0, 2]
+    assert selection.upper_bound >= selection.value == 1.5
+    assert selection.upper_bound == pytest.approx(found["upper_bound"])
+    assert [group.label for group in selection.groups] == ["a", "b"]
+
+
+def test_a_bound_below_the_value_is_lifted(round):
+    assert solved(round, Found(arms=np.array([2, 0]), upper_bound=1.0)).upper_bound == 1.5
+
+
+def test_a_user_built_answer(round):
+    good = GoodSubgroups(round, np.full(3, 0.5))
+    selection = Selection.of([1, 0], round=round, index=np.array([0.5, 0.25, 1.0]), good=good)
+    assert selection.arms.tolist() == [0, 1]
+    assert not selection.arms.flags.writeable
+    assert selection.value == 0.75
+    assert selection.status is Status.LIMIT
+    assert selection.groups[0].margin == 0.0
+    assert not selection.exact
+    mistaken = Selection.of([1, 0], round=round, index=np.array([0.5, 0.25, 1.0]), good=good, upper_bound=0.5)
+    assert mistaken.upper_bound == mistaken.value == 0.75
+
+
+def test_the_printed_answer_tells_arms_value_bound_status_and_promises(round):
+    text = str(Decomposition()(np.array([0.5, 0.25, 1.0]), round, GoodSubgroups(round, np.full(3, 0.5))))
+    first, *rest = text.splitlines()
+    assert "2 arms, value 1.5 of at most 1.5, alpha 1.000000 (OPTIMAL, decomposition" in first
+    assert rest == ["  a: arms [0], v 0.5, threshold 1, margin +0.5", "  b: arms [2]"]
 
 
 def test_touched_groups_are_a_sequence_like_any_other():

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import superarm as sa
@@ -8,7 +9,7 @@ from superarm.environments.federated import Federated
 from superarm.policies.baselines.clairvoyant import Clairvoyant
 from superarm.policies.baselines.uniform import Uniform
 from superarm.regret import optimum
-from superarm.simulation import simulate, stream
+from superarm.simulation import simulate, stream, with_regret
 
 SMALL = Federated(clients=6, requests=20, most_requests=3)
 PRIOR = sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05)
@@ -55,6 +56,43 @@ def test_streams_are_named_and_apart():
     assert stream(1, "noise").random() == stream(1, "noise").random()
     assert stream(1, "noise").random() != stream(1, "arrivals").random()
     assert stream((1, 0), "noise").random() != stream((1, 1), "noise").random()
+
+
+def test_arrivals_and_noise_are_drawn_apart():
+    drawn = {"arrivals": [], "noise": []}
+
+    class Telling:
+        def rounds(self, rng):
+            for t in (1, 2):
+                drawn["arrivals"].append(rng.random())
+                yield sa.Round(t=t, contexts=np.zeros((2, 1)), feasible=sa.AtMost(1))
+
+        def expected_outcomes(self, round):
+            return np.ones((len(round), 2))
+
+        def outcomes(self, round, rng):
+            drawn["noise"].append(rng.random())
+            return np.ones((len(round), 2))
+
+    simulate(Uniform(), Telling(), rounds=2, seed=4)
+    for name, numbers in drawn.items():
+        alone = stream(4, name)
+        assert numbers == [alone.random(), alone.random()]
+
+
+def test_what_an_oracle_does_not_guarantee_is_no_regret():
+    played = pl.DataFrame(
+        {
+            "status": ["OPTIMAL", "WITHIN_GAP", "LIMIT", "LIMIT"],
+            "alpha": [1.0, 0.9, 0.5, None],
+            "reward": [2.0, 2.0, 2.0, 2.0],
+            "optimal_reward": [4.0, 4.0, 4.0, 4.0],
+            "group_regret": [0.0, 1.0, 0.0, 0.0],
+        }
+    )
+    found = with_regret(played, 0.25)
+    assert found["super_arm_regret"].to_list() == pytest.approx([2.0, 1.6, 0.0, 2.0])
+    assert found["total_regret"].to_list() == pytest.approx([1.5, 0.25 + 0.75 * 1.6, 0.0, 1.5])
 
 
 def test_the_clairvoyant_has_no_regret():
