@@ -14,7 +14,7 @@ from typing import Any
 
 logger = logging.getLogger("superarm")
 
-NOTICE_AFTER = 4.0  # seconds: who waits so long for the compiler is told
+NOTICE_AFTER = 4.0  # seconds of waiting for the compiler before a word about it
 NOTICE_AGAIN = 0.5  # seconds between later looks, while loops are only loaded
 # Products from which several threads are worth their start: some 20 milliseconds of one.
 LARGE = 1e9
@@ -68,10 +68,11 @@ def _libraries() -> tuple[Any, ...]:
 @contextmanager
 def suited_to(products: float) -> Iterator[None]:
     """One thread for fewer multiplications than LARGE, where several would wait for each other; else all threads."""
-    several = [] if products >= LARGE else [(lib, lib.get_num_threads()) for lib in _libraries()]
-    several = [(lib, threads) for lib, threads in several if threads != 1]
-    for lib, _ in several:
-        lib.set_num_threads(1)
+    several = []
+    for lib in _libraries() if products < LARGE else ():
+        if (threads := lib.get_num_threads()) != 1:
+            several.append((lib, threads))
+            lib.set_num_threads(1)
     try:
         yield
     finally:

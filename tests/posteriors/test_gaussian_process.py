@@ -110,8 +110,8 @@ def test_it_leaves_the_low_rank_form_when_the_rank_grows():
 def test_a_large_rank_is_refused_before_all_points_are_looked_at(monkeypatch):
     x, y = data(5, 1300, 2)
     looked = []
-    greedy = low_rank.greedy
-    monkeypatch.setattr(low_rank, "greedy", lambda *a: looked.append(len(a[2])) or greedy(*a))
+    greedy = low_rank.greedy_pivots
+    monkeypatch.setattr(low_rank, "greedy_pivots", lambda *a: looked.append(len(a[2])) or greedy(*a))
     posterior = GaussianProcess(Matern12(), 0.1).condition(x, y)
     assert posterior.form == "exact"
     assert looked == [low_rank.SAMPLE]
@@ -256,7 +256,7 @@ def test_drifting_contexts_are_learnt_without_the_data_before_them(kernel, d, mo
 
 def test_a_basis_that_grows_without_the_data_has_a_largest_size(monkeypatch):
     monkeypatch.setattr(low_rank, "REMEMBERED", 400)
-    monkeypatch.setattr(low_rank, "LARGEST", 40)
+    monkeypatch.setattr(low_rank, "LARGEST_BASIS", 40)
     x, y = data(2, 900, 1)
     x[500:] = np.linspace(2.0, 60.0, 400)[:, None]
     posterior = grown(GaussianProcess(SE, 0.1), x, y, (90,))

@@ -14,7 +14,7 @@ from superarm.environments.environment import mean_number, places_in_pool, with_
 from superarm.feasible import WholeGroups
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.kernels.stationary import SquaredExponential
-from superarm.posteriors.engines.inducing import Basis, greedy
+from superarm.posteriors.engines.inducing import Basis, greedy_pivots
 from superarm.rewards.simple import Variance
 from superarm.round import Round
 
@@ -99,6 +99,6 @@ def gp_draw(kernel: Kernel, contexts: Array, rng: np.random.Generator) -> Array:
     K = Phi^T Phi up to a negligible remainder, so Phi^T z with standard normal z is a draw of the GP, at a fraction of
     the cost of factoring K.
     """
-    chosen = greedy(kernel, Basis.of(kernel, contexts[:0]), contexts, NEGLIGIBLE, None)
+    chosen = greedy_pivots(kernel, Basis.of(kernel, contexts[:0]), contexts, NEGLIGIBLE, None)
     phi = Basis.of(kernel, contexts[chosen]).features(kernel, contexts)
     return phi.T @ rng.normal(size=(len(phi), 2))

@@ -20,7 +20,7 @@ from superarm.errors import InvalidArgument
 from superarm.storage import storable
 
 # Hyperparameters and standard deviations within these have squares that are numbers, and so has a product of two.
-LEAST, MOST = 1e-150, 1e150
+SMALLEST, LARGEST = 1e-150, 1e150
 
 Lengthscale: TypeAlias = float | Sequence[float] | Array
 
@@ -92,7 +92,6 @@ class SumKernel(PairOfKernels):
         return self.first(x, y) + self.second(x, y)
 
     def diagonal(self, x: Array) -> Array:
-        """Prior variance of each row of x, ``(n,)``."""
         return self.first.diagonal(x) + self.second.diagonal(x)
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
@@ -107,7 +106,6 @@ class ProductKernel(PairOfKernels):
         return self.first(x, y) * self.second(x, y)
 
     def diagonal(self, x: Array) -> Array:
-        """Prior variance of each row of x, ``(n,)``."""
         return self.first.diagonal(x) * self.second.diagonal(x)
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
@@ -132,7 +130,7 @@ class ScaledKernel(Combinable):
         object.__setattr__(self, "lengthscale", _checked_lengthscale(self.lengthscale))
         for field in fields(self)[1:]:
             value = positive(field.name, getattr(self, field.name))
-            object.__setattr__(self, field.name, between(field.name, value, LEAST, MOST))
+            object.__setattr__(self, field.name, between(field.name, value, SMALLEST, LARGEST))
 
     def reciprocals(self, x: Array, y: Array) -> Array:
         """1 / l_d for each dimension of x ``(n, D)`` and y ``(m, D)``, ``(D,)``."""
@@ -165,8 +163,8 @@ def _checked_lengthscale(value: Lengthscale) -> float | tuple[float, ...]:
     scales = as_floats("lengthscale", value, expected)
     if scales.ndim > 1 or scales.size == 0 or not (np.isfinite(scales) & (scales > 0)).all():
         raise InvalidArgument("lengthscale", expected, repr(value))
-    if not ((scales >= LEAST) & (scales <= MOST)).all():
-        raise InvalidArgument("lengthscale", f"numbers from {LEAST:g} to {MOST:g}", repr(value))
+    if not ((scales >= SMALLEST) & (scales <= LARGEST)).all():
+        raise InvalidArgument("lengthscale", f"numbers from {SMALLEST:g} to {LARGEST:g}", repr(value))
     return float(scales) if scales.ndim == 0 else tuple(scales.tolist())
 
 

@@ -22,7 +22,6 @@ class Linear(ScaledKernel):
         return k
 
     def diagonal(self, x: Array) -> Array:
-        """Prior variance of each row of x, ``(n,)``."""
         k = np.zeros(len(x))
         for d, reciprocal in enumerate(self.reciprocals(x, x)):
             k += np.square(x[:, d] * reciprocal)

@@ -36,16 +36,12 @@ class Stationary(ScaledKernel):
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
-        self._fill(x, y, out, self.variance)
+        columns = np.ascontiguousarray(y.T)
+        loops().fill(self.form, np.ascontiguousarray(x), columns, self.reciprocals(x, y), self.variance, out)
 
     def diagonal(self, x: Array) -> Array:
-        """Prior variance of each row of x, ``(n,)``."""
         self.reciprocals(x, x)
         return np.full(len(x), self.variance)
-
-    def _fill(self, x: Array, y: Array, out: Array, factor: float) -> None:
-        reciprocals = self.reciprocals(x, y)
-        loops().fill(self.form, np.ascontiguousarray(x), np.ascontiguousarray(y.T), reciprocals, factor, out)
 
     def _distances(self, x: Array, y: Array) -> tuple[Array, list[Array]]:
         """r^2, and the part of it that each lengthscale scales, each ``(n, m)``."""
@@ -118,7 +114,8 @@ class RationalQuadratic(Stationary):
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
-        self._fill(x, y, out, 0.5 / self.alpha)
+        columns = np.ascontiguousarray(y.T)
+        loops().fill(self.form, np.ascontiguousarray(x), columns, self.reciprocals(x, y), 0.5 / self.alpha, out)
         out += 1.0
         np.power(out, -self.alpha, out=out)
         out *= self.variance

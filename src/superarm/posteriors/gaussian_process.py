@@ -45,7 +45,7 @@ class StatefulPosterior:
         return self.state.predict(contexts)
 
     def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> Self:
-        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
+        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where there is none."""
         return self._with(self.state.condition(contexts, outcomes))
 
     def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> Self:
@@ -88,7 +88,7 @@ class StatefulPosterior:
 
     @property
     def observations(self) -> int:
-        """Number of rows of outcomes seen, without those in which no outcome came."""
+        """Number of rows of outcomes seen, without those of which both are missing."""
         return self.state.history.observations
 
     @property

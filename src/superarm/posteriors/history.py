@@ -8,7 +8,7 @@ of growing size, so that remembering K more outcomes touches O(K log n) of the o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -115,10 +115,4 @@ def joined(runs: tuple[Collapsed, ...]) -> Collapsed:
     """All runs as one."""
     if len(runs) == 1:
         return runs[0]
-    return _merged(
-        np.concatenate([run.contexts for run in runs]),
-        np.concatenate([run.counts for run in runs]),
-        np.concatenate([run.means for run in runs]),
-        np.concatenate([run.scatters for run in runs]),
-        np.concatenate([run.keys for run in runs]),
-    )
+    return _merged(*(np.concatenate([getattr(run, field.name) for run in runs]) for field in fields(Collapsed)))

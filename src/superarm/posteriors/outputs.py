@@ -11,8 +11,8 @@ import numpy as np
 from superarm.arguments import Array, as_floats
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import (
-    LEAST,
-    MOST,
+    LARGEST,
+    SMALLEST,
     Kernel,
     checked_kernel,
     evaluate,
@@ -66,8 +66,8 @@ class Coregionalised:
         b = as_floats("matrix", self.matrix, expected)
         if b.shape != (2, 2) or not np.isfinite(b).all():
             raise InvalidArgument("matrix", expected, repr(self.matrix))
-        if not (np.abs(b) <= MOST).all():
-            raise InvalidArgument("matrix", f"numbers from {-MOST:g} to {MOST:g}", repr(self.matrix))
+        if not (np.abs(b) <= LARGEST).all():
+            raise InvalidArgument("matrix", f"numbers from {-LARGEST:g} to {LARGEST:g}", repr(self.matrix))
         slack = 1e-12 * np.abs(b).max()
         if abs(b[0, 1] - b[1, 0]) > slack or np.linalg.eigvalsh(b)[0] < -slack:
             raise InvalidArgument("matrix", expected, repr(self.matrix))
@@ -81,7 +81,7 @@ Outputs: TypeAlias = Independent | Coregionalised
 @storable
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a posterior was told at the start; what is learnt later stays near it."""
+    """Kernels and noises that a posterior was made with; what is learnt later stays near them."""
 
     outputs: Outputs
     noise_std: tuple[float, float]
@@ -191,8 +191,8 @@ def checked_noise(noise_std: float | Sequence[float]) -> tuple[float, float]:
     noise = as_floats("noise_std", noise_std, expected)
     if noise.shape not in ((), (2,)) or not (np.isfinite(noise) & (noise > 0)).all():
         raise InvalidArgument("noise_std", expected, repr(noise_std))
-    if not ((noise >= LEAST) & (noise <= MOST)).all():
-        raise InvalidArgument("noise_std", f"numbers from {LEAST:g} to {MOST:g}", repr(noise_std))
+    if not ((noise >= SMALLEST) & (noise <= LARGEST)).all():
+        raise InvalidArgument("noise_std", f"numbers from {SMALLEST:g} to {LARGEST:g}", repr(noise_std))
     first, second = np.broadcast_to(noise, (2,)).tolist()
     return first, second
 
@@ -205,8 +205,8 @@ def checked_mean(mean: Mean) -> CheckedMean:
     value = as_floats("mean", mean, expected)
     if value.shape not in ((), (2,)) or not np.isfinite(value).all():
         raise InvalidArgument("mean", expected, repr(mean))
-    if not (np.abs(value) <= MOST).all():
-        raise InvalidArgument("mean", f"numbers from {-MOST:g} to {MOST:g}", repr(mean))
+    if not (np.abs(value) <= LARGEST).all():
+        raise InvalidArgument("mean", f"numbers from {-LARGEST:g} to {LARGEST:g}", repr(mean))
     first, second = np.broadcast_to(value, (2,)).tolist()
     return first, second
 

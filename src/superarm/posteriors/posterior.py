@@ -58,7 +58,7 @@ class Posterior(Protocol):
         ...
 
     def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> Posterior:
-        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where none came."""
+        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where there is none."""
         ...
 
 
@@ -89,7 +89,7 @@ def checked_contexts(contexts: npt.ArrayLike, dimension: int | None, argument: s
 
 
 def checked_outcomes(outcomes: npt.ArrayLike, rows: int, argument: str = "outcomes") -> Array:
-    """Outcomes ``(N, 2)`` as an array; NaN marks an outcome that never came."""
+    """Outcomes ``(N, 2)`` as an array; NaN marks an outcome that is missing."""
     expected = f"an array of shape ({rows}, 2), finite or NaN, one row for each context"
     y = as_floats(argument, outcomes, expected)
     if y.shape != (rows, 2):

@@ -1,4 +1,4 @@
-"""Rows of arrays that are equal: found, numbered and sorted without regard to the order in which they came."""
+"""Rows of arrays that are equal: found, numbered and sorted, whatever their order is."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -37,10 +37,10 @@ from superarm.posteriors.posterior import Belief, checked_contexts, checked_outc
 from superarm.posteriors.rows import distinct_rows
 from superarm.storage import storable
 
-# Rounding of a difference of covariances, relative to the prior variance.
-ROUNDING = 1e-14
+# Share of the prior variance up to which a difference of covariances may be rounding.
+NEGLIGIBLE = 1e-14
 # Outcomes up to this have squares that can be summed.
-LARGEST = 1e152
+LARGEST_OUTCOME = 1e152
 
 
 @storable
@@ -121,9 +121,9 @@ class TwoOutputs:
             return self
         with np.errstate(over="ignore"):
             values = np.where(present, y - mean_at(self.mean, x), 0.0)
-        if not (np.abs(values) <= LARGEST).all():
-            expected = f"numbers within {LARGEST:g} of the prior mean, so that their squares are numbers"
-            raise InvalidArgument("outcomes", expected, f"{y[np.abs(values) > LARGEST][0]:g}")
+        if not (np.abs(values) <= LARGEST_OUTCOME).all():
+            expected = f"numbers within {LARGEST_OUTCOME:g} of the prior mean, so that their squares are numbers"
+            raise InvalidArgument("outcomes", expected, f"{y[np.abs(values) > LARGEST_OUTCOME][0]:g}")
         batch = collapse(x, present.astype(np.float64), values, np.zeros_like(values))
         known = self.history.known(batch.contexts, batch.keys)
         history = self.history.remember(batch, len(x), known)
@@ -144,11 +144,7 @@ class TwoOutputs:
     def _with_data(self) -> list[tuple[Engine, Data]]:
         """Every engine with a function that gives all it has seen; the runs are merged at most once, if at all."""
         observed = cache(self.observed)
-
-        def data_of(i: int) -> Data:
-            return lambda: observed()[i]
-
-        return [(engine, data_of(i)) for i, engine in enumerate(self.engines)]
+        return [(engine, partial(_item, observed, i)) for i, engine in enumerate(self.engines)]
 
     def under(self, outputs: Outputs, noise_std: tuple[float, float]) -> TwoOutputs:
         """The same data, seen at once, under other kernels and noises; tied outputs must stay tied."""
@@ -170,7 +166,8 @@ class TwoOutputs:
 
     def _marginals(self, x: Array) -> tuple[Array, Array]:
         points = self.points(x)
-        mean, variance = self.by_output([engine.predict(points, data) for engine, data in self._with_data()], len(x))
+        answers = [engine.predict(points, data) for engine, data in self._with_data()]
+        mean, variance = self.by_output(answers, len(x))
         return mean + mean_at(self.mean, x), variance
 
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
@@ -203,7 +200,7 @@ class TwoOutputs:
         # Columns of deviations: one output each, or both stacked when they are drawn jointly.
         deviations = []
         for (engine, data), kernel in zip(self._with_data(), self._kernels(), strict=True):
-            floor = ROUNDING * float(kernel.diagonal(points).max(initial=0.0))
+            floor = NEGLIGIBLE * float(kernel.diagonal(points).max(initial=0.0))
             root, order = semidefinite_root(engine.covariance(points, points, data), floor)
             for _ in range(2 if self.shared else 1):
                 draws = np.empty((n, len(points)))
@@ -243,7 +240,7 @@ class TwoOutputs:
 
     def points(self, x: Array) -> Array:
         """The points of the engines at contexts ``(M, D)``."""
-        return both_points(x) if self.joint else x
+        return both_points(x) if isinstance(self.outputs, Coregionalised) else x
 
     def _conditioned(self, batch: Collapsed, known: Mask) -> TwoOutputs:
         """Every engine conditioned on its part of a batch that the history includes already."""
@@ -253,9 +250,10 @@ class TwoOutputs:
 
     def by_output(self, answers: list[tuple[Array, Array]], m: int) -> tuple[Array, Array]:
         """What every engine answers at its points of m contexts, ``(m, q)`` and ``(m,)``, as two arrays ``(m, 2)``."""
-        if self.joint:
-            return answers[0][0].reshape(2, m).T, answers[0][1].reshape(2, m).T
-        return np.column_stack([first for first, _ in answers]), np.column_stack([answers[0][1], answers[-1][1]])
+        (first, second), (last, last_second) = answers[0], answers[-1]
+        if isinstance(self.outputs, Coregionalised):
+            return first.reshape(2, m).T, second.reshape(2, m).T
+        return first if len(answers) == 1 else np.column_stack([first, last]), np.column_stack([second, last_second])
 
     def _observations(self, data: Collapsed, known: Mask) -> tuple[Observations, ...]:
         """The part of each engine; points without a value of its output are included, with count 0."""
@@ -284,3 +282,7 @@ class TwoOutputs:
             )
             for output in each
         )
+
+
+def _item(observed: Callable[[], tuple[Observations, ...]], i: int) -> Observations:
+    return observed()[i]

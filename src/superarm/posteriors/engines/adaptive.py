@@ -35,12 +35,10 @@ class AdaptiveEngine:
 
     @property
     def jitter(self) -> float:
-        """Largest variance ever added to keep a covariance positive definite."""
         return self.inner.jitter
 
     @property
     def needs_data(self) -> bool:
-        """Whether its form does."""
         return self.inner.needs_data
 
     def error_bound(self, least_noise: float) -> float:
@@ -93,23 +91,18 @@ class AdaptiveEngine:
         return replace(self, inner=LowRankEngine.of(kernel, data().present(), n // 3) or inner, look=2 * n)
 
     def predict(self, points: Array, data: Data) -> tuple[Array, Array]:
-        """Mean ``(m, q)`` and variance ``(m,)`` at points ``(m, P)``."""
         return self.inner.predict(points, data)
 
     def covariance(self, points: Array, others: Array, data: Data) -> Array:
-        """Posterior covariance between points ``(m, P)`` and others ``(n, P)``, ``(m, n)``."""
         return self.inner.covariance(points, others, data)
 
     def log_marginal_likelihood(self) -> float:
-        """Log density of all values, summed over the columns."""
         return self.inner.log_marginal_likelihood()
 
     def column(self, j: int) -> AdaptiveEngine:
-        """The engine of column j alone; memory is shared."""
         return replace(self, inner=self.inner.column(j), columns=1)
 
     def fresh(self, kernel: Kernel) -> AdaptiveEngine:
-        """No data yet, with another kernel."""
         return AdaptiveEngine.empty(kernel, self.columns)
 
 

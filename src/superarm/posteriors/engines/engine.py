@@ -7,7 +7,7 @@ the two are correlated; :mod:`superarm.posteriors.two_outputs` decides.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol, Self, TypeAlias
 
 import numpy as np
@@ -37,14 +37,7 @@ class Observations:
 
     def at(self, rows: IntArray) -> Observations:
         """Only some of the points."""
-        return Observations(
-            points=self.points[rows],
-            counts=self.counts[rows],
-            means=self.means[rows],
-            scatters=self.scatters[rows],
-            noise=self.noise[rows],
-            known=self.known[rows],
-        )
+        return Observations(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
     def within(self) -> Array:
         """Log density of the values given their means, ``(q,)``; every count positive.

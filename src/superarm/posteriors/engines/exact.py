@@ -129,13 +129,11 @@ class ExactEngine:
 
     @property
     def jitter(self) -> float:
-        """Largest variance ever added to keep a covariance positive definite."""
         return self.factor.jitter
 
     @property
     def needs_data(self) -> bool:
-        """Always: repeats may make a new factor the cheaper one."""
-        return True
+        return True  # repeats may make a new factor the cheaper one
 
     def condition(self, batch: Observations, data: Data) -> ExactEngine:
         """Append the batch as rows, or start again on the distinct points where that is cheaper."""

@@ -48,7 +48,7 @@ class Basis:
 
     def features(self, kernel: Kernel, x: Array) -> Array:
         """phi(x) of the rows of x ``(m, P)``, ``(r, m)``."""
-        if len(self) == 0:
+        if len(self.points) == 0:
             return np.empty((0, len(x)))
         phi: Array = solve_triangular(
             self.lower, kernel(self.points, x), lower=True, overwrite_b=True, check_finite=False
@@ -56,20 +56,20 @@ class Basis:
         return phi
 
 
-def greedy(kernel: Kernel, basis: Basis, candidates: Array, tolerance: float, at_most: int | None) -> list[int]:
+def greedy_pivots(kernel: Kernel, basis: Basis, candidates: Array, tolerance: float, at_most: int | None) -> list[int]:
     """Candidates to add to a basis, each the one of greatest residual variance k(x, x) - |phi(x)|^2.
 
     Stops when every candidate's residual is at most ``tolerance * k(x, x)``, or at ``at_most``. This is
     pivoted Cholesky of which only the columns of the pivots are ever computed.
     """
     prior = kernel.diagonal(candidates)
-    settled = np.maximum(tolerance * prior, DEPENDENT * prior.max(initial=0.0))
+    enough = np.maximum(tolerance * prior, DEPENDENT * prior.max(initial=0.0))
     phi = basis.features(kernel, candidates)
     residual = prior - np.einsum("ij,ij->j", phi, phi)
     rank = len(phi)
     chosen: list[int] = []
     while len(candidates) and (at_most is None or len(chosen) < at_most):
-        excess = np.where(residual > settled, residual, 0.0)
+        excess = np.where(residual > enough, residual, 0.0)
         pivot = int(excess.argmax())
         if excess[pivot] == 0.0:
             break
@@ -170,13 +170,13 @@ class GreedyVariance:
         basis = Basis.of(kernel, kept)
         room = None if self.at_most is None else self.at_most - len(kept)
         if room is None or room > 0:
-            return np.concatenate([kept, fresh[greedy(kernel, basis, fresh, self.tolerance, room)]])
+            return np.concatenate([kept, fresh[greedy_pivots(kernel, basis, fresh, self.tolerance, room)]])
         # Squared pivots are residual variances: what each point adds to those before it.
         least = np.min(np.square(np.diagonal(basis.lower)) / kernel.diagonal(basis.points), initial=1.0)
         if worst <= 2 * least:
             return kept
         contexts = np.concatenate([kept, fresh])
-        chosen = greedy(kernel, Basis.of(kernel, kept[:0]), contexts, self.tolerance, self.at_most)
+        chosen = greedy_pivots(kernel, Basis.of(kernel, kept[:0]), contexts, self.tolerance, self.at_most)
         return kept if max(chosen) < len(kept) else contexts[chosen]
 
 

@@ -38,7 +38,7 @@ from superarm.arguments import Array, Mask
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.engines.exact import ExactEngine
-from superarm.posteriors.engines.inducing import Basis, GreedyVariance, greedy
+from superarm.posteriors.engines.inducing import Basis, GreedyVariance, greedy_pivots
 from superarm.posteriors.engines.sparse import Marginals, SparseEngine
 from superarm.posteriors.outputs import PointKernel, both_points
 from superarm.storage import Fields, storable
@@ -57,7 +57,7 @@ MARGIN = 0.05
 # afterwards memory stays as it is.
 REMEMBERED = 100_000
 # Points of a basis that grows without the data: its square is held and worked through every round.
-LARGEST = 3000
+LARGEST_BASIS = 3000
 
 
 def _without_data(fields: Fields) -> Fields:
@@ -88,7 +88,7 @@ class LowRankEngine:
         sample = data.points[:SAMPLE]
         # A rank that keeps pace with the number of points is not a low one.
         enough = min(most, 4 * len(sample) // 5)
-        if len(greedy(kernel, nothing, sample, COMPLETE, enough + 1)) > enough:
+        if len(greedy_pivots(kernel, nothing, sample, COMPLETE, enough + 1)) > enough:
             return None
         kept = _pivots(kernel, nothing, data.points, most)
         return None if kept is None else _built(kernel, kept, data)
@@ -100,8 +100,7 @@ class LowRankEngine:
 
     @property
     def jitter(self) -> float:
-        """Always 0.0: dependent points are left out of the basis."""
-        return 0.0
+        return 0.0  # dependent points are left out of the basis
 
     @property
     def needs_data(self) -> bool:
@@ -130,7 +129,7 @@ class LowRankEngine:
     def _streamed(self, batch: Observations) -> LowRankEngine:
         """Absorb the batch without the data before it; what the basis does not represent joins it first."""
         sparse = self.sparse
-        chosen = greedy(sparse.kernel, sparse.basis, batch.points, IMPROVABLE, max(0, LARGEST - self.rank))
+        chosen = greedy_pivots(sparse.kernel, sparse.basis, batch.points, IMPROVABLE, max(0, LARGEST_BASIS - self.rank))
         if chosen:
             sparse = sparse.extended(batch.points[chosen])
         return replace(self, sparse=sparse, grown=self.grown or bool(chosen))._absorbed(batch)
@@ -186,7 +185,7 @@ class LowRankEngine:
         """An engine of the same data that represents these points; exact where the basis would be too large."""
         kernel, seen = self.sparse.kernel, data().present()
         room = max(0, self.distinct // 2 - self.rank)
-        chosen = greedy(kernel, self.sparse.basis, points, COMPLETE, room + 1)
+        chosen = greedy_pivots(kernel, self.sparse.basis, points, COMPLETE, room + 1)
         if len(chosen) > room:
             return ExactEngine.empty(kernel, len(self.sparse.constant)).condition(seen, data)
         return _built(kernel, np.concatenate([self.sparse.kept, points[chosen]]), seen).sparse
@@ -199,14 +198,13 @@ class LowRankEngine:
         return self.sparse.log_marginal_likelihood()
 
     def column(self, j: int) -> LowRankEngine:
-        """The engine of column j alone; the basis is shared."""
         return replace(self, sparse=self.sparse.column(j))
 
 
 def _pivots(kernel: Kernel, basis: Basis, points: Array, most: int) -> Array | None:
     """Points that complete a basis at the data and, if that takes no more than ``most``, all around them."""
     for candidates in (np.concatenate([points, _around(kernel, points)]), points):
-        chosen = greedy(kernel, basis, candidates, COMPLETE, most + 1)
+        chosen = greedy_pivots(kernel, basis, candidates, COMPLETE, most + 1)
         if len(chosen) <= most:
             return candidates[chosen]
     return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
@@ -17,8 +18,8 @@ from superarm.storage import storable
 
 # Points at once: the workspace is this many columns of features.
 CHUNK = 2000
-# Rounding of a residual variance, relative to the prior variance.
-ROUNDING = 1e-15
+# A residual variance is not known better than to this share of the prior variance.
+LEAST_RESIDUAL = 1e-15
 # A negative one of this share is more than the rounding of good features.
 WRONG = 1e-10
 
@@ -32,7 +33,7 @@ class Marginals:
     residual: Array  # (m,) delta
     represented: Array  # (m,) v
 
-    @property
+    @cached_property
     def variance(self) -> Array:
         """Their sum, v + delta, within [0, k(x, x)]: ``(m,)``."""
         return np.clip(self.represented + self.residual, 0.0, self.prior)
@@ -77,8 +78,7 @@ class SparseEngine:
 
     @property
     def needs_data(self) -> bool:
-        """Always: the inducing points may change."""
-        return True
+        return True  # the inducing points may change
 
     def condition(self, batch: Observations, data: Data) -> SparseEngine:
         """Rotate the batch into the statistics, or all data when the inducing points change."""
@@ -137,16 +137,16 @@ class SparseEngine:
         turn = solve_triangular(basis.lower, old.T, lower=True, check_finite=False).T
         shares, axes = np.linalg.eigh(np.eye(len(basis)) - turn.T @ turn)
         free = (axes * np.sqrt(np.clip(shares, 0.0, None))).T
-        told, columns = self.root[:r, :r], len(self.constant)
+        upper, columns = self.root[:r, :r], len(self.constant)
         stack = np.block(
             [
-                [told @ turn, self.root[:r, r:]],
+                [upper @ turn, self.root[:r, r:]],
                 [free, np.zeros((len(basis), columns))],
                 [np.zeros((columns, len(basis))), self.root[r:, r:]],
             ]
         )
         root: Array = np.linalg.qr(stack, mode="r")  # type: ignore[assignment]  # in this mode R alone
-        lost = abs(((np.eye(r) - turn @ turn.T) * (told.T @ told - np.eye(r))).sum())
+        lost = abs(((np.eye(r) - turn @ turn.T) * (upper.T @ upper - np.eye(r))).sum())
         return replace(
             self,
             kept=np.concatenate([self.kept, points]),
@@ -157,7 +157,7 @@ class SparseEngine:
 
     def _whitened(self, points: Array) -> tuple[Array, Array, Array]:
         """Features phi ``(r, m)``, w = R^-T phi ``(r, m)``, c ``(r, q)``."""
-        r = len(self.basis)
+        r = len(self.basis.points)
         phi = self.basis.features(self.kernel, points)
         w: Array = solve_triangular(self.root[:r, :r], phi, trans="T", check_finite=False) if r else phi
         return phi, w, self.root[:r, r:]
@@ -169,8 +169,10 @@ class SparseEngine:
 
     def marginals(self, points: Array) -> Marginals:
         """Mean and variance, and the parts of the variance, at points ``(m, P)``."""
-        parts = [points[start : start + CHUNK] for start in range(0, max(1, len(points)), CHUNK)]
-        with suited_to(2 * len(self.basis) ** 2 * len(points)):
+        with suited_to(2 * len(self.basis.points) ** 2 * len(points)):
+            if len(points) <= CHUNK:
+                return self._marginals(points, *self._whitened(points))
+            parts = (points[start : start + CHUNK] for start in range(0, len(points), CHUNK))
             return together([self._marginals(part, *self._whitened(part)) for part in parts])
 
     def _marginals(self, points: Array, phi: Array, w: Array, c: Array) -> Marginals:
@@ -181,7 +183,7 @@ class SparseEngine:
 
     def unexplained_values(self) -> Array:
         """sqrt(y^T (Q + N)^-1 y) of each column, ``(q,)``."""
-        r = len(self.basis)
+        r = len(self.basis.points)
         lengths: Array = np.linalg.norm(self.root[r:, r:], axis=0)
         return lengths
 
@@ -211,7 +213,6 @@ class SparseEngine:
         return float(self.constant.sum() - 0.5 * (q * (log_determinant + self.unrepresented) + fit))
 
     def column(self, j: int) -> SparseEngine:
-        """The engine of column j alone; the basis is shared."""
         r = len(self.basis)
         root = self.root[: r + 1, : r + 1].copy()
         root[:r, r] = self.root[:r, r + j]
@@ -219,7 +220,6 @@ class SparseEngine:
         return replace(self, root=root, constant=self.constant[j : j + 1].copy())
 
     def fresh(self, kernel: Kernel) -> SparseEngine:
-        """No data yet, with another kernel and the same rule."""
         return SparseEngine.empty(kernel, self.rule, np.empty((0, 0)), len(self.constant))
 
 
@@ -227,11 +227,10 @@ def _residual(prior: Array, phi: Array) -> Array:
     """Variance that the basis does not represent, delta = k(x, x) - |phi(x)|^2; rounding hides smaller ones."""
     residual: Array = prior - np.einsum("ij,ij->j", phi, phi)
     wrong = residual < -WRONG * prior  # features that rounding has made too large are worth as little as too small ones
-    return np.clip(np.where(wrong, -residual, residual), ROUNDING * prior, prior)
+    return np.clip(np.where(wrong, -residual, residual), LEAST_RESIDUAL * prior, prior)
 
 
 def together(parts: list[Marginals]) -> Marginals:
     """The marginals of several sets of points, one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    return Marginals(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])})
+    names = [field.name for field in fields(Marginals)]
+    return Marginals(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})

@@ -26,7 +26,7 @@ RIDGE = 1e-10
 CLIMBS = 2
 STEPS = 50
 # Relative change of the objective at which a climb stops: 0.01 in 1000, less than data can tell.
-SETTLED = 1e-5
+CONVERGED = 1e-5
 # Hyperparameters that are not more probable by this (in the logarithm) are not worth a new factor.
 WORTHWHILE = 0.05
 # Distance from a limit, in logarithms, at which a hyperparameter wants to be beyond it.
@@ -36,7 +36,7 @@ LIMITED = (
     "values that the posterior was made with. Scale contexts and outcomes to about 1 and give a prior mean, start "
     "from values nearer to the data, or widen the limit"
 )
-# What the optimiser, which minimises, is told of hyperparameters that give no finite density.
+# The objective, to be minimised, of hyperparameters that give no finite density.
 HOPELESS = 1e25
 
 Found = tuple[Kernel, tuple[float, ...]]
@@ -54,8 +54,8 @@ def learned(state: TwoOutputs, learning: Learning, seed: Seed) -> TwoOutputs:
         found = [problem.solve(learning, rng) for problem in problems]
     if not any(found):
         return state
-    settled = [better or (problem.kernel, problem.noise) for problem, better in zip(problems, found, strict=True)]
-    (first, noise), (second, other_noise) = settled[0], settled[-1]
+    models = [better or (problem.kernel, problem.noise) for problem, better in zip(problems, found, strict=True)]
+    (first, noise), (second, other_noise) = models[0], models[-1]
     outputs = first.outputs if isinstance(first, PointKernel) else Independent(first, second)
     try:
         return state.under(outputs, (noise[0], other_noise[-1]))
@@ -122,7 +122,7 @@ class Problem:
                     jac=True,
                     method="L-BFGS-B",
                     bounds=Bounds(low, high),
-                    options={"maxiter": STEPS, "ftol": SETTLED},
+                    options={"maxiter": STEPS, "ftol": CONVERGED},
                 )
         # The best point met counts, however a climb ended.
         if least > before - WORTHWHILE:

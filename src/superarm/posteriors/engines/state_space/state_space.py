@@ -98,13 +98,11 @@ class StateSpaceEngine:
 
     @property
     def jitter(self) -> float:
-        """Always 0.0: no covariance is ever factorised."""
-        return 0.0
+        return 0.0  # no covariance is ever factorised
 
     @property
     def needs_data(self) -> bool:
-        """Always, to learn hyperparameters; it has the values itself."""
-        return True
+        return True  # to learn hyperparameters; it has the values itself
 
     def condition(self, batch: Observations, data: Data) -> StateSpaceEngine:
         """Merge the batch into the sorted values, and sweep over them anew."""
@@ -192,7 +190,6 @@ class StateSpaceEngine:
         return float(self.evidence.sum())
 
     def column(self, j: int) -> StateSpaceEngine:
-        """The engine of column j alone."""
         part = slice(j, j + 1)
         return replace(
             self,
