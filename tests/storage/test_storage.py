@@ -9,7 +9,7 @@ import sys
 import time
 import tracemalloc
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -518,6 +518,29 @@ def test_equal_policies_are_equal_bytes(tmp_path, monkeypatch):
         policy.save(tmp_path / "again")
         saved.append((tmp_path / "again").read_bytes())
     assert len(set(saved)) == 1
+
+
+def test_arrays_of_another_shape_than_their_class_says_are_refused(path):
+    @storable(shapes={"rows": "n m", "names": "n", "both": "n+m * 2"})
+    @dataclass
+    class Table:
+        rows: Any
+        names: Any
+        both: Any
+
+    whole = Table(np.zeros((2, 3)), ("a", "b"), np.zeros((5, 4, 2)))
+    assert round_trip(whole, path).names == whole.names
+    for name, wrong in [
+        ("rows", np.zeros((2, 4))),
+        ("rows", np.zeros(2)),
+        ("names", ("a",)),
+        ("names", np.zeros((2, 1))),
+        ("both", np.zeros((4, 4, 2))),
+        ("both", np.zeros((5, 4, 3))),
+    ]:
+        write(replace(whole, **{name: wrong}), path)
+        with pytest.raises(UnreadableFile, match=r"holds a Table whose [a-z]+ has shape"):
+            read(path)
 
 
 # Files of earlier versions ----------------------------------------------------------------------------------------

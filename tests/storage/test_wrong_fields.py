@@ -102,7 +102,7 @@ def test_wrong_fields_are_refused_at_load_or_do_no_harm(name, tmp_path):
     policy.save(path)
     document, members = opened(path)
     rng, bad = np.random.default_rng(0), []
-    for _ in range(80):
+    for _ in range(40):
         value, content, what = spoiled(document, members, rng)
         saved(document | {"value": value}, content, path)
         try:

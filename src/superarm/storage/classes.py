@@ -42,7 +42,7 @@ def storable(
         earlier names of the class
     shapes
         of fields that are arrays, or of fields of fields, to be checked when one is loaded: ``{"rows": "n 3", "nu":
-        "n"}``; a letter is the same size wherever it stands, a sum of two that of both, and an asterisk any
+        "n"}``; a letter is one size wherever it stands, "n+m" the sum of two named before, and an asterisk any
     """
 
     def register(cls: T) -> T:

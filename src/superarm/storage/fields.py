@@ -12,17 +12,17 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from superarm.storage.classes import SHAPES, Unfit
+from superarm.storage.classes import SHAPES, Unfit, is_own
 
 
 def check(value: Any) -> None:
-    """Refuse a value of superarm's own whose fields are not of the declared types and shapes, or that is not sound.
+    """Refuse a value whose arrays are not of the declared shapes, and one of superarm's own that is not sound.
 
-    A class says more in ``__post_init__``, which checks what its user gives, and in ``check_fields``, which checks what
-    only a file could get wrong.
+    Its fields are of the declared types. It says more in ``__post_init__``, which checks what a user gives, and in
+    ``check_fields``, which checks what only a file could get wrong.
     """
     cls: type = type(value)
-    for name, kind in _types(cls):
+    for name, kind in _types(cls) if is_own(cls) else ():
         if not _is_of(getattr(value, name), kind):
             raise Unfit(f"holds a {cls.__name__} whose {name} is {repr(getattr(value, name))[:80]}")
     sizes: dict[str, int] = {}
@@ -32,7 +32,7 @@ def check(value: Any) -> None:
         letters = shape.split()
         if len(letters) != len(found) or found != tuple(map(_size, letters, found, repeat(sizes))):
             raise Unfit(f"holds a {cls.__name__} whose {path} has shape {found}, not ({', '.join(letters)})")
-    for more in ("__post_init__", "check_fields"):
+    for more in ("__post_init__", "check_fields") if is_own(cls) else ():
         try:
             getattr(value, more, lambda: None)()
         except Exception as error:

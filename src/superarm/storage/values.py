@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from superarm.errors import NotStorable
-from superarm.storage.classes import CLASSES, UPGRADES, Unfit, class_of, is_own, name_of
+from superarm.storage.classes import CLASSES, UPGRADES, Unfit, class_of, name_of
 from superarm.storage.fields import check
 
 
@@ -106,8 +106,7 @@ def decode(node: Any, array_of: Callable[[int], np.ndarray]) -> Any:
     value: Any = object.__new__(cls)
     for name, item in fields.items():
         object.__setattr__(value, name, item)
-    if is_own(cls):
-        check(value)
+    check(value)
     return value
 
 
