@@ -12,7 +12,9 @@ import os
 import shutil
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,7 +129,7 @@ def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Co
         console.print(f"continuing: {len(units) - len(missing)} of {len(units)} done, each one policy in one run")
     if missing:
         _compile()  # once here, not in every worker at the same time
-    with _Display(units, missing, console):
+    with _progress(units, missing, console):
         if jobs == 1:
             for unit in missing:
                 unit.play()
@@ -202,51 +204,38 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed:.0f} rounds/s" if task.speed else "", style="progress.data.speed")
 
 
-class _Display:
+@contextmanager
+def _progress(units: list[Unit], missing: list[Unit], console: Console) -> Iterator[None]:
     """One progress bar over all rounds of all workers, fed by the files that they let grow."""
+    if not missing:
+        yield
+        return
+    for unit in missing:
+        unit.pulse.unlink(missing_ok=True)
+    experiment = missing[0].experiment
+    done = (len(units) - len(missing)) * experiment.rounds
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("rounds"), _Rate())
+    bar = Progress(*columns, TimeRemainingColumn(), console=console)
+    words = experiment.name + (", resumed" if done else "")
+    task = bar.add_task(words, total=len(units) * experiment.rounds, completed=done)
+    ended = threading.Event()
 
-    def __init__(self, units: list[Unit], missing: list[Unit], console: Console) -> None:
-        self.units, self.missing = units, missing
-        self.rounds = units[0].experiment.rounds if units else 0
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("rounds"),
-            _Rate(),
-            TimeRemainingColumn(),
-            console=console,
-        )
-        self.stopping = threading.Event()
-        self.watcher = threading.Thread(target=self._watch, daemon=True)
+    def update() -> None:
+        bar.update(task, completed=done + sum(_size(unit.pulse) for unit in missing))
 
-    def __enter__(self) -> None:
-        if not self.missing:
-            return
-        done = (len(self.units) - len(self.missing)) * self.rounds
-        for unit in self.missing:
-            unit.pulse.unlink(missing_ok=True)
-        words = f"{self.missing[0].experiment.name}" + (", resumed" if done else "")
-        self.task = self.progress.add_task(words, total=len(self.units) * self.rounds, completed=done)
-        self.already = done
-        self.progress.start()
-        self.watcher.start()
+    def watch() -> None:
+        while not ended.wait(0.2):
+            update()
 
-    def __exit__(self, *_: object) -> None:
-        if not self.missing:
-            return
-        self.stopping.set()
-        self.watcher.join()
-        self._update()
-        self.progress.stop()
-
-    def _watch(self) -> None:
-        while not self.stopping.wait(0.2):
-            self._update()
-
-    def _update(self) -> None:
-        played = sum(_size(unit.pulse) for unit in self.missing)
-        self.progress.update(self.task, completed=self.already + played)
+    watcher = threading.Thread(target=watch, daemon=True)
+    with bar:
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
+            update()
 
 
 def _size(path: Path) -> int:

@@ -104,14 +104,13 @@ def pareto(costs: Sequence[float], gains: Sequence[float]) -> list[bool]:
     [True, True, False, True]
     """
     pairs = list(zip(costs, gains, strict=True))
-    finite = [i for i, pair in enumerate(pairs) if all(value is not None and math.isfinite(value) for value in pair)]
-    kept = [False] * len(costs)
-    best, at = -math.inf, math.nan  # the largest gain so far, and the smallest cost that has it
-    for i in sorted(finite, key=lambda i: (costs[i], -gains[i])):
-        if gains[i] > best:
-            best, at = gains[i], costs[i]
-        kept[i] = gains[i] == best and costs[i] == at
-    return kept
+    finite = [all(value is not None and math.isfinite(value) for value in pair) for pair in pairs]
+    rivals = [pair for pair, known in zip(pairs, finite, strict=True) if known]
+
+    def is_beaten(cost: float, gain: float) -> bool:
+        return any(c <= cost and g >= gain and (c < cost or g > gain) for c, g in rivals)
+
+    return [known and not is_beaten(*pair) for pair, known in zip(pairs, finite, strict=True)]
 
 
 def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:

@@ -25,15 +25,7 @@ GROUP = "Group regret"
 
 
 def figures(frame: pl.DataFrame, bounds: pl.DataFrame | None = None) -> tuple[Figure, ...]:
-    """All figures of the results, in the order of the page.
-
-    Parameters
-    ----------
-    frame
-        the results, one row a round
-    bounds
-        policy, run, t, quantity ("super-arm regret" or "group regret"), bound: a bound on the cumulative regret
-    """
+    """All figures of the results, in the order of the page; ``bounds`` as :func:`superarm.report.page.write_report`."""
     frame = theme.checked(frame)
     drawn = (
         explorer.tradeoff(frame),

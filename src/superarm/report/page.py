@@ -44,23 +44,8 @@ def write_report(
 ) -> Path:
     """Write ``report.html`` and ``figures/*.{png,svg,pdf}`` in ``folder``; each file appears whole or not at all.
 
-    Parameters
-    ----------
-    folder
-        of the results
-    frame
-        the results, one row a round
-    manifest
-        what was run: experiment, title, rounds, runs, seed, policies, settings, data, data_kind, versions, commit
-    claims
-        of the paper, each with the figure measured here and a verdict
-    bounds
-        policy, run, t, quantity ("super-arm regret" or "group regret"), bound on the cumulative regret; or None
-
-    Returns
-    -------
-    pathlib.Path
-        of the page
+    ``frame`` has one row a round, ``manifest`` what was run, ``claims`` those of the paper with their verdicts;
+    ``bounds`` on the cumulative regret have policy, run, t, quantity ("super-arm regret" or "group regret"), bound.
     """
     folder = Path(folder)
     drawn = figures(frame, bounds)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -27,37 +27,45 @@ FINDINGS = {
 }
 
 
+_Column = tuple[Any, ...]
+
+# The columns of figures: how they are printed, and of what.
+_SUMMARY: dict[str, _Column] = {
+    "Reward ÷ benchmark’s, mean of runs": (spread, "reward_ratio_mean", "reward_ratio_std"),
+    "Reward ÷ benchmark’s, pooled": (number, "reward_ratio_pooled"),
+    "Super-arm regret, signed": (spread, "super_arm_regret_mean", "super_arm_regret_std"),
+    "Super-arm regret, positive part": (spread, "positive_regret_mean", "positive_regret_std"),
+    "Group regret": (spread, "group_regret_mean", "group_regret_std"),
+    "Satisfied groups, pooled": (percent, "satisfied_pooled"),
+    f"Satisfied after round {LATE}, pooled": (percent, "satisfied_late"),
+    "Satisfied groups, mean of runs": (percent, "satisfied_mean"),
+}
+_CHOICES: dict[str, _Column] = {
+    "Select, median ms": (number, "select_ms"),
+    "Update, median ms": (number, "update_ms"),
+    "Smallest α, at the index": (number, "alpha_min"),
+}
+_TRADEOFF: dict[str, _Column] = {
+    "Reward ÷ benchmark’s, pooled": (spread, "reward_ratio_pooled", "reward_ratio_spread"),
+    "Group regret": _SUMMARY["Group regret"],
+    "Satisfied groups, pooled": (percent, "satisfied_pooled"),
+    f"Satisfied after round {LATE}": (percent, "satisfied_late"),
+    "Broken promises a run": (number, "broken"),
+    "Predicted a run": (number, "predicted"),
+    "Select, median ms": (number, "select_ms"),
+}
+
+
 def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
     """The summary, one row a policy: what came of it, and how it was chosen."""
-    heads = [
-        "Reward ÷ benchmark’s, mean of runs",
-        "Reward ÷ benchmark’s, pooled",
-        "Super-arm regret, signed",
-        "Super-arm regret, positive part",
-        "Group regret",
-        "Satisfied groups, pooled",
-        f"Satisfied after round {LATE}, pooled",
-        "Satisfied groups, mean of runs",
-    ]
-    costs = ["Select, median ms", "Update, median ms", "Smallest α, at the index"]
-    kinds = not table["kind"].is_null().all()
-    words = ["Solver status, at the index", *(["Ground of the choice"] if kinds else [])]
+    words = {"status": "Solver status, at the index"}
+    if not table["kind"].is_null().all():
+        words["kind"] = "Ground of the choice"
     body, chosen = [], []
     for row in table.iter_rows(named=True):
-        regrets = (
-            spread(row[f"{name}_mean"], row[f"{name}_std"])
-            for name in ("super_arm_regret", "positive_regret", "group_regret")
-        )
-        cells = [
-            spread(row["reward_ratio_mean"], row["reward_ratio_std"]),
-            number(row["reward_ratio_pooled"]),
-            *regrets,
-            *(percent(row[name]) for name in ("satisfied_pooled", "satisfied_late", "satisfied_mean")),
-        ]
-        body.append(_row(row["policy"], looks, cells))
-        taken = [number(row[name]) for name in ("select_ms", "update_ms", "alpha_min")]
-        texts = [row["status"], *([row["kind"] or "–"] if kinds else [])]
-        chosen.append(_row(row["policy"], looks, taken) + "".join(f'<td class="words">{text(t)}</td>' for t in texts))
+        texts = (f'<td class="words">{text(row[name] or "–")}</td>' for name in words)
+        body.append(_row(row["policy"], looks, _printed(row, _SUMMARY)))
+        chosen.append(_row(row["policy"], looks, _printed(row, _CHOICES), *texts))
     caption = (
         "<p>Regrets are summed over all rounds of a run. Means ± one sample standard deviation over the runs; pooled: "
         "summed over all runs first, so that a run in which there was little to earn or to promise counts for "
@@ -68,42 +76,17 @@ def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
         "<p>How super arms were chosen, and in what time. The solver speaks of the index that the policy gave it, not "
         "of the truth.</p>"
     )
-    return (
-        caption
-        + scrolling("Summary by policy", _head([(name, True) for name in heads]), _closed(body))
-        + how
-        + scrolling(
-            "Choices and times by policy",
-            _head([*((name, True) for name in costs), *((name, False) for name in words)]),
-            _closed(chosen),
-        )
-    )
+    figures = scrolling("Summary by policy", _head(_SUMMARY), body)
+    return caption + figures + how + scrolling("Choices and times by policy", _head(_CHOICES, words.values()), chosen)
 
 
 def tradeoff(points: pl.DataFrame, looks: Mapping[str, Style]) -> str:
     """The figures of the trade-off explorer, the least group regret first."""
-    heads = [
-        "Reward ÷ benchmark’s, pooled",
-        "Group regret",
-        "Satisfied groups, pooled",
-        f"Satisfied after round {LATE}",
-        "Broken promises a run",
-        "Predicted a run",
-        "Select, median ms",
-    ]
     body = []
     for row in points.sort("group_regret_mean", maintain_order=True).iter_rows(named=True):
-        cells = [
-            spread(row["reward_ratio_pooled"], row["reward_ratio_spread"]),
-            spread(row["group_regret_mean"], row["group_regret_std"]),
-            *(percent(row[name]) for name in ("satisfied_pooled", "satisfied_late")),
-            *(number(row[name]) for name in ("broken", "predicted", "select_ms")),
-        ]
         mark = '<td class="holds">✓ not dominated</td>' if row["pareto"] else '<td class="unmeasured">–</td>'
-        body.append(_row(row["policy"], looks, cells) + mark)
-    return scrolling(
-        "Trade-off by policy", _head([*((name, True) for name in heads), ("Pareto", False)]), _closed(body)
-    )
+        body.append(_row(row["policy"], looks, _printed(row, _TRADEOFF), mark))
+    return scrolling("Trade-off by policy", _head(_TRADEOFF, ["Pareto"]), body)
 
 
 def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
@@ -119,10 +102,6 @@ def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
         "as many broken promises as predicted, are let pass. “Too few to tell” means that even a large error could go "
         "unseen, or that more promises broke than are let pass, in too few runs to rule out chance: add runs.</p>"
     )
-    heads = [
-        *(part for output in (1, 2) for part in ((f"Output {output} inside 95&nbsp;%", True), ("Verdict", False))),
-        *(("Broken", True), ("Predicted", True), ("Verdict", False)),
-    ]
     body = []
     for one in found:
         cells = []
@@ -131,31 +110,38 @@ def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
         promises = one.promises
         counts = (None, None) if promises is None else (f"{promises.observed:,.0f}", number(promises.expected))
         cells += [*map(_figure, counts), _finding(promises)]
-        body.append(_row(one.policy, looks, []) + "".join(cells))
-    return caption + scrolling("Calibration by policy", _head(heads), _closed(body))
+        body.append(_row(one.policy, looks, [], *cells))
+    head = '<th scope="col">Verdict</th>'
+    names = [f"Output {output} inside 95&nbsp;%</th>{head}" for output in (1, 2)] + [
+        "Broken</th>",
+        f"Predicted</th>{head}",
+    ]
+    heads = "".join(f'<th scope="col" class="figure">{name}' for name in names)
+    return caption + scrolling("Calibration by policy", f"{_OPENING}{heads}</tr></thead>", body)
 
 
-_FIGURE = ' class="figure"'
+_OPENING = '<table class="summary"><thead><tr><th scope="col">Policy</th>'
 
 
-def _head(heads: Sequence[tuple[str, bool]]) -> str:
-    """The opening of a table: the policy, then columns by name, each of figures or not."""
-    cells = "".join(f'<th scope="col"{_FIGURE if figures else ""}>{name}</th>' for name, figures in heads)
-    return f'<table class="summary"><thead><tr><th scope="col">Policy</th>{cells}</tr></thead>'
+def _head(figures: Iterable[str], others: Iterable[str] = ()) -> str:
+    """The opening of a table: the policy, then columns of figures, then others."""
+    cells = [f'<th scope="col" class="figure">{name}</th>' for name in figures]
+    cells += [f'<th scope="col">{name}</th>' for name in others]
+    return f"{_OPENING}{''.join(cells)}</tr></thead>"
 
 
-def _row(policy: str, looks: Mapping[str, Style], cells: Sequence[str]) -> str:
-    """A policy's row, left open for more cells."""
-    head = f'<tr><th scope="row">{swatch(looks[policy])}{text(policy)}</th>'
-    return head + "".join(map(_figure, cells))
+def _printed(row: Mapping[str, Any], columns: Mapping[str, _Column]) -> list[str]:
+    return [form(*(row[name] for name in names)) for form, *names in columns.values()]
+
+
+def _row(policy: str, looks: Mapping[str, Style], figures: Sequence[str], *more: str) -> str:
+    """A policy's row: its name, figures, and cells of other kinds."""
+    head = f'<th scope="row">{swatch(looks[policy])}{text(policy)}</th>'
+    return f"<tr>{head}{''.join(map(_figure, figures))}{''.join(more)}</tr>"
 
 
 def _figure(cell: str | None, *, fails: bool = False) -> str:
     return f'<td class="figure{" fails" if fails else ""}">{text("–" if cell is None else cell)}</td>'
-
-
-def _closed(rows: Sequence[str]) -> list[str]:
-    return [f"{row}</tr>" for row in rows]
 
 
 def _finding(verdict: Verdict | None) -> str:
@@ -205,7 +191,7 @@ def _overview(found: Mapping[str, pl.DataFrame]) -> str:
             _against(int(runs["broken"].sum()), predicted),
         )
         body.append(f'<tr><th scope="row">{text(policy)}</th>{"".join(map(_figure, cells))}</tr>')
-    return scrolling("All problems together", _head([(name, True) for name in heads]), body)
+    return scrolling("All problems together", _head(heads), body)
 
 
 def _table(found: Mapping[str, pl.DataFrame], described: Sequence[str]) -> str:
