@@ -11,12 +11,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask, as_floats, between, instance, non_negative
+from superarm.arguments import Array, IntArray, Mask, between, instance, non_negative, real_array
 from superarm.errors import InvalidArgument
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import reward_of
 from superarm.round import Round, checked_round
 
+LARGEST_INDEX = 1e150  # squares and weighted sums of numbers up to this are numbers
 EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
 
 
@@ -221,10 +222,7 @@ class Selection:
         nothing but the bound.
         """
         instance("good", good, Promises, "a superarm.GoodSubgroups")
-        expected = f"finite numbers, one per arm ({len(checked_round(round))})"
-        index = as_floats("index", index, expected)
-        if index.shape != (len(round),) or not np.isfinite(index).all():
-            raise InvalidArgument("index", expected, repr(index))
+        index = checked_index(index, len(checked_round(round)), "index")
         upper_bound = between("upper_bound", upper_bound, -math.inf, math.inf)
         if status is None:
             status = Status.NO_GOOD_SUBGROUP if good.is_empty() else Status.LIMIT
@@ -268,3 +266,16 @@ class Selection:
 def is_proved(value: float, upper_bound: float, relative: float = EXACT, scale: float = 0.0) -> bool:
     """Whether the bound is near enough to the value, relative to the bound or to ``scale``, whichever is larger."""
     return upper_bound < math.inf and upper_bound - value <= relative * max(scale, abs(upper_bound))
+
+
+def checked_index(index: Any, arms: int, argument: str) -> Array:
+    """(M,) float array of finite indices, or an error that names the argument."""
+    array: Array = index
+    if type(index) is not np.ndarray or index.dtype != np.float64:
+        array = real_array(index, argument, "numbers, one per arm")
+    if array.shape != (arms,):
+        raise InvalidArgument(argument, f"one value per arm, shape ({arms},)", f"shape {array.shape}")
+    if not np.abs(array).max(initial=0.0) <= LARGEST_INDEX:  # NaN is not
+        wrong = array[~(np.abs(array) <= LARGEST_INDEX)][0]
+        raise InvalidArgument(argument, f"finite numbers of at most {LARGEST_INDEX:g} in size", wrong)
+    return array

@@ -12,14 +12,15 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from superarm.arguments import Array, IntArray, Mask, instance, magnitude, real_array
+from superarm.arguments import Array, IntArray, Mask, instance, magnitude
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.rewards.group_reward import is_good, is_structured
 from superarm.rewards.normal_forms import ROUNDING, NormalForm
 from superarm.rewards.reward import checked_value
 from superarm.round import Promise, Round, checked_round
-from superarm.selection import TouchedGroup, TouchedGroups
+from superarm.selection import TouchedGroup, TouchedGroups, checked_index
 
 ENUMERATE_AT_MOST = 14  # arms of a group: 2^14 subsets
 
@@ -83,7 +84,9 @@ class GoodSubgroups:
             self.satisfying = checked_index(satisfying, arms, "satisfying").copy()
             self.satisfying.setflags(write=False)
         self.order = np.arange(arms) if order is None else _permutation(order, arms)
-        self.promises = () if satisfying is None else round.promises if promises is None else promises
+        self.promises = round.promises if promises is None else _checked_promises(promises, groups)
+        if satisfying is None:
+            self.promises = ()
         self.closed = None if closed is None else _checked_closed(closed, groups)
         # Per group: which promise it has (-1: none), its threshold, and on which side of it the value must be.
         self._promise_of = np.full(groups, -1, dtype=np.intp)
@@ -297,30 +300,34 @@ class GoodSubgroups:
         )
 
 
-def checked_index(index: Any, arms: int, argument: str) -> Array:
-    """(M,) float array of finite indices, or an error that names the argument."""
-    array: Array = index
-    if type(index) is not np.ndarray or index.dtype != np.float64:
-        array = real_array(index, argument, "numbers, one per arm")
-    if array.shape != (arms,):
-        raise InvalidArgument(argument, f"one value per arm, shape ({arms},)", f"shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise InvalidArgument(argument, "finite numbers", array[~np.isfinite(array)][0])
-    return array
+def _as_array(values: Any) -> npt.NDArray[Any] | None:
+    """``values`` as an array where they are one, with none of them missing."""
+    try:
+        return None if np.ma.is_masked(values) else np.asarray(values)
+    except ValueError:  # ragged
+        return None
+
+
+def _checked_promises(promises: Any, groups: int) -> tuple[Promise, ...]:
+    if not isinstance(promises, (tuple, list)) or not all(isinstance(promise, Promise) for promise in promises):
+        raise InvalidArgument("promises", "promises to groups of the round, as in round.promises", repr(promises))
+    if any(promise.groups.max(initial=-1) >= groups for promise in promises):
+        raise InvalidArgument("promises", f"promises to {groups} groups", "a promise to others")
+    return tuple(promises)
 
 
 def _checked_closed(closed: Any, groups: int) -> Mask:
-    mask = np.array(closed)
-    if mask.dtype != np.bool_ or mask.shape != (groups,):
-        expected = f"True or False for every group, shape ({groups},)"
-        raise InvalidArgument("closed", expected, f"dtype {mask.dtype}, shape {mask.shape}")
+    mask = _as_array(closed)
+    if mask is None or mask.dtype != np.bool_ or mask.shape != (groups,):
+        raise InvalidArgument("closed", f"True or False for every group, shape ({groups},)", repr(closed))
+    mask = mask.copy()
     mask.setflags(write=False)
     return mask
 
 
 def _permutation(order: Any, arms: int) -> IntArray:
-    array = np.asarray(order)
-    if array.shape == (arms,) and (array.dtype.kind in "iu" or not arms):
+    array = order if type(order) is np.ndarray else _as_array(order)
+    if array is not None and array.shape == (arms,) and (array.dtype.kind in "iu" or not arms):
         numbers = array.astype(np.intp)
         if not arms or (numbers.min() >= 0 and numbers.max() < arms):
             seen = np.zeros(arms, dtype=np.bool_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, answer
 from superarm.rewards.group_reward import is_good
 from superarm.rewards.reward import Additive, reward_of
+from superarm.rewards.simple import Sum
 from superarm.round import Round
 from superarm.selection import Selection
 from superarm.storage import storable
@@ -31,8 +32,8 @@ class Greedy:
     Any reward and any promise, since it asks only for their values; whatever it returns keeps every promise. It can
     be far from the best: read ``alpha``. The upper bound is the Lagrangian one of the decomposition where the round
     decomposes, else the best sum without promises; for a u that is no function of a sum it is infinite. Where
-    ``Exactly`` asks for more arms than it manages to place, the status is ``UNDERFILLED``, although a search might
-    have placed them.
+    ``Exactly`` asks for more arms than it manages to place, the decomposition places them. Where the round does not
+    decompose the status is then ``UNDERFILLED``, with an infinite bound, although a search might have placed them.
 
     A promise without structure on a group of more than 14 arms leaves open whether any good subgroup exists. The
     promises then stay in force: if the repair finds no good subgroup, the super arm is empty, with status ``LIMIT``
@@ -46,12 +47,13 @@ class Greedy:
     def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
         worth = _worth(index, round)
         arms = _whole_groups(worth, round, good) if round.feasible.whole else _Repair(worth, round, good).run()
-        return Found(
-            arms=arms,
-            upper_bound=_bound(index, round, good),
-            underfilled=len(arms) < round.feasible.totals(len(round))[0],
-            limited=True,
-        )
+        bound = _bound(index, round, good)
+        least, _ = round.feasible.totals(len(round))
+        if len(arms) < least:
+            # What is too small is not feasible: a bound on what is says nothing of it.
+            bound = bound if decomposes(good) else math.inf
+            arms = max(arms, _of_full_size(index, round, good), key=len)
+        return Found(arms=arms, upper_bound=bound, underfilled=len(arms) < least, limited=True)
 
 
 def _surely_empty(good: GoodSubgroups) -> bool:
@@ -65,12 +67,24 @@ def _bound(index: Array, round: Round, good: GoodSubgroups) -> float:
     if not isinstance(round.reward, Additive):
         return math.inf
     if decomposes(good):
-        # Without time to refine, the decomposition returns its first bounds, combined.
-        return solve(index, round, good, rel_gap=1e-9, label_limit=1, deadline=0.0).upper_bound
+        return _quickly(index, round, good).upper_bound
     scores = np.asarray(round.reward.scores(index, np.arange(len(round))), dtype=np.float64)
     if good.closed is not None:
         scores = np.where(good.closed[round.grouping.codes], 0.0, scores)
     return round.reward.transform(round.feasible.largest_sum(scores, round.grouping))
+
+
+def _of_full_size(index: Array, round: Round, good: GoodSubgroups) -> IntArray:
+    """A good super arm of the required size, or the largest that there is; none where the round does not decompose."""
+    if not decomposes(good):
+        return np.empty(0, dtype=np.intp)
+    summed = round if isinstance(round.reward, Additive) else replace(round, reward=Sum())
+    return _quickly(index, summed, good).arms
+
+
+def _quickly(index: Array, round: Round, good: GoodSubgroups) -> Found:
+    """Without time to refine, the decomposition returns what its first bounds, combined, make known."""
+    return solve(index, round, good, rel_gap=1e-9, label_limit=1, deadline=0.0)
 
 
 # What a change is worth ---------------------------------------------------------------------------------------

@@ -10,13 +10,13 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask, instance
+from superarm.arguments import Array, IntArray, Mask, between, instance
 from superarm.errors import InvalidArgument, UnsolvableRound
-from superarm.oracles.good_subgroups import GoodSubgroups, Valued, checked_index
+from superarm.oracles.good_subgroups import GoodSubgroups, Valued
 from superarm.oracles.scale import scale_of_sums
 from superarm.rewards.reward import Additive, checked_value, is_additive, reward_of
 from superarm.round import Round, checked_round
-from superarm.selection import Selection, Status, is_proved
+from superarm.selection import Selection, Status, checked_index, is_proved
 
 SUMMED_APART = 1e-11  # relative gap that sums of floats in different orders may show
 
@@ -109,6 +109,14 @@ def checked_question(round: Any, good: Any) -> None:
         raise InvalidArgument("good", "the good subgroups of this round", "those of another round")
 
 
+def checked_oracle(oracle: Any) -> SuperArmOracle:
+    """``oracle`` itself if it is one; a class is none, only its objects are."""
+    if isinstance(oracle, type) or not callable(oracle):
+        expected = "a callable (index, round, good) -> Selection, such as Automatic()"
+        raise InvalidArgument("oracle", expected, repr(oracle))
+    return cast(SuperArmOracle, oracle)
+
+
 def found_by_sum(
     arms: IntArray,
     upper: float,
@@ -142,9 +150,8 @@ def check_search(rel_gap: Any, deadline: Any) -> None:
     """Refuse settings that no search can keep."""
     if not isinstance(rel_gap, (int, float)) or isinstance(rel_gap, bool) or not 0.0 <= rel_gap < 1.0:
         raise InvalidArgument("rel_gap", "a number from 0 to below 1", repr(rel_gap))
-    real = isinstance(deadline, (int, float)) and not isinstance(deadline, bool)
-    if deadline is not None and (not real or not deadline >= 0.0):
-        raise InvalidArgument("deadline", "seconds >= 0, or None", repr(deadline))
+    if deadline is not None:
+        between("deadline", deadline, 0.0, math.inf)
 
 
 def additive_scores(index: Array, round: Round, solver: str) -> Array:

@@ -11,7 +11,7 @@ from superarm.arguments import IntArray, Seed, between, fraction, positive, seed
 from superarm.errors import InvalidArgument
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
-from superarm.oracles.oracle import SuperArmOracle
+from superarm.oracles.oracle import SuperArmOracle, checked_oracle
 from superarm.policies.policy import StorablePolicy
 from superarm.policies.ties import tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
@@ -123,10 +123,4 @@ def _learning(learn: bool | Learning, posterior: Posterior) -> Learning | None:
 
 def oracle_or_exact(oracle: SuperArmOracle | None) -> SuperArmOracle:
     """The oracle asked for, by default :class:`~superarm.Automatic`."""
-    if oracle is None:
-        return Automatic()
-    if isinstance(oracle, type) or not callable(oracle):
-        raise InvalidArgument(
-            "oracle", "a callable (index, round, good) -> Selection, such as Automatic()", repr(oracle)
-        )
-    return oracle
+    return Automatic() if oracle is None else checked_oracle(oracle)

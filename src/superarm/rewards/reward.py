@@ -12,6 +12,8 @@ import numpy as np
 from superarm.arguments import Array, IntArray, real_array
 from superarm.errors import InvalidArgument
 
+LARGEST_WEIGHT = 1e100  # with indices up to 1e150 their sums are numbers
+
 
 @runtime_checkable
 class Reward(Protocol):
@@ -48,6 +50,14 @@ def reward_of(reward: Reward, outcomes: Array, arms: IntArray) -> float:
     if len(arms):
         return checked_value(reward.value(outcomes, arms), reward)
     return checked_value(reward.transform(0.0), reward) if is_additive(reward) else 0.0
+
+
+def exact_sum(values: list[float]) -> float:
+    """Exactly rounded sum, so that the order never matters; infinite where it is beyond all numbers."""
+    try:
+        return math.fsum(values)
+    except OverflowError:  # in the end, or only on the way
+        return math.fsum([math.ldexp(value, -64) for value in values]) * 2.0**64
 
 
 def checked_value(value: Any, reward: object) -> float:
@@ -104,9 +114,12 @@ class TransformedSum:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise InvalidArgument("function", "a callable of the weighted sum", repr(self.function))
-        weights = np.atleast_1d(real_array(self.weights, "weights", "numbers, one or one per arm"))
-        if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any():
-            raise InvalidArgument("weights", "non-negative finite numbers, one or one per arm", repr(self.weights))
+        expected = "non-negative finite numbers, one or one per arm"
+        weights = np.atleast_1d(real_array(self.weights, "weights", expected))
+        if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0.0).any():
+            raise InvalidArgument("weights", expected, repr(self.weights))
+        if weights.max(initial=0.0) > LARGEST_WEIGHT:
+            raise InvalidArgument("weights", f"numbers of at most {LARGEST_WEIGHT:g}", weights.max())
         weights.setflags(write=False)
         object.__setattr__(self, "per_arm", weights)
 
@@ -121,7 +134,7 @@ class TransformedSum:
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Function of the exactly rounded weighted sum."""
-        return self.transform(math.fsum(self.scores(outcomes, arms)))
+        return self.transform(exact_sum(self.scores(outcomes, arms).tolist()))
 
     def scores(self, outcomes: Array, arms: IntArray) -> Array:
         """(k,) weighted outcomes."""

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray
+from superarm.arguments import Array, IntArray, magnitude
 from superarm.rewards.group_reward import Comparable, Monotone, Sense, equal_by_value, is_good, tolerance
 from superarm.rewards.normal_forms import Dispersion, Filter, WeightedSum, Witness
+from superarm.rewards.reward import exact_sum
 from superarm.storage import storable
 
 
@@ -29,7 +30,10 @@ class Sum(Comparable):
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Exactly rounded sum, so the order of the arms never matters."""
-        return math.fsum(outcomes.tolist())
+        try:
+            return math.fsum(outcomes.tolist())
+        except OverflowError:
+            return exact_sum(outcomes.tolist())
 
     def scores(self, outcomes: Array, arms: IntArray) -> Array:
         """As a super-arm reward: each arm adds its outcome."""
@@ -55,7 +59,8 @@ class Mean(Comparable):
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Exactly rounded sum over the count."""
-        return math.fsum(outcomes.tolist()) / len(outcomes)
+        total = exact_sum(outcomes.tolist())
+        return total / len(outcomes) if math.isfinite(total) else exact_sum((outcomes / len(outcomes)).tolist())
 
     def normal_form(
         self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
@@ -154,12 +159,12 @@ class Variance(Comparable):
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Mean squared distance from the mean, both by exactly rounded sums."""
         values = outcomes.tolist()
-        centre = math.fsum(values) / len(values)
-        return math.fsum([(x - centre) ** 2 for x in values]) / len(values)
-
-    def values(self, outcomes: Array, arms: IntArray) -> Array:
-        """The same for many draws, in plain floating point."""
-        return np.asarray(np.var(outcomes, axis=1))
+        try:
+            centre = math.fsum(values) / len(values)
+            return math.fsum([(x - centre) ** 2 for x in values]) / len(values)
+        except OverflowError:  # squares beyond all numbers: in units of the largest, the variance may be one
+            unit = magnitude(outcomes)
+            return unit * (unit * self.value(outcomes / unit, arms))
 
     def normal_form(
         self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
