@@ -47,7 +47,7 @@ test-slow: $(DEV) ## the slow tests: kills, Ctrl-C, whole pages, what is built a
 
 # Left out: what plays studies, writes pages, reads or draws data, or tries many random problems.
 QUICK := $(addprefix --ignore=tests/,benchmarks checks datasets environments experiments properties \
-	referees report theory test_cli.py)
+	referees report theory test_cli.py oracles/test_invariances.py oracles/test_scale.py rewards/test_normal_forms.py)
 
 test-quick: $(DEV) ## the first case of every test of a round and its parts, in 45 seconds
 	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m 'not slow' --first-cases $(QUICK) tests

@@ -146,12 +146,12 @@ MUTANTS = (
         "if count[group] > self.caps[group]:",
         "oracles/test_greedy.py",
     ),
-    Mutant("oracles/scale.py", "scores >= value - best - rounding", "scores >= value - rounding", "oracles properties"),
+    Mutant("oracles/scale.py", "scores >= value - best - rounding", "scores >= value - rounding", "oracles"),
     Mutant(
         "oracles/decomposition/compiled/lagrangian.py",
         "bound = A[k] + q * (G[k] - theta)",
         "bound = A[k]",
-        "oracles/test_decomposition.py",
+        "oracles/decomposition",
     ),
     Mutant(
         "policies/learner.py",

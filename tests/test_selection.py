@@ -2,18 +2,20 @@
 
 import math
 import pickle
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
 
 import superarm as sa
+from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, answer
 from superarm.rewards.simple import Sum
 from superarm.round import Round
-from superarm.selection import Selection, Status
+from superarm.selection import Selection, Status, TouchedGroup
 
 
 def a_selection(value, upper_bound):
@@ -112,6 +114,38 @@ def test_the_printed_answer_tells_arms_value_bound_status_and_promises(round):
     first, *rest = text.splitlines()
     assert "2 arms, value 1.5 of at most 1.5, alpha 1.000000 (OPTIMAL, decomposition" in first
     assert rest == ["  a: arms [0], v 0.5, threshold 1, margin +0.5", "  b: arms [2]"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("upper_bound", math.nan),
+        ("upper_bound", "1"),
+        ("round", None),
+        ("index", None),
+        ("index", np.ones(2)),
+        ("index", np.full(3, np.nan)),
+        ("good", None),
+        ("status", "OPTIMAL"),
+        ("seconds", "long"),
+        ("seconds", math.nan),
+        ("solver", 5),
+    ],
+)
+def test_what_is_no_part_of_an_answer_is_refused_by_name(round, argument, value):
+    parts = {"round": round, "index": np.ones(3), "good": GoodSubgroups(round, np.full(3, 0.5))}
+    with pytest.raises(InvalidArgument, match=f"^{argument}: expected"):
+        Selection.of([0], **(parts | {argument: value}))
+
+
+def test_touched_groups_are_values():
+    group = TouchedGroup(label="a", arms=(0, 1), value=0.5, threshold=1.0, margin=0.5)
+    assert group == TouchedGroup(label="a", arms=(0, 1), value=0.5, threshold=1.0, margin=0.5)
+    assert replace(group, probability=0.9).probability == 0.9
+    assert group.probability is None
+    assert pickle.loads(pickle.dumps(group)) == group
+    with pytest.raises(FrozenInstanceError):
+        group.value = 0.0
 
 
 def test_touched_groups_are_a_sequence_like_any_other():

@@ -276,6 +276,7 @@ def checked_index(index: Any, arms: int, argument: str) -> Array:
     if array.shape != (arms,):
         raise InvalidArgument(argument, f"one value per arm, shape ({arms},)", f"shape {array.shape}")
     if not np.abs(array).max(initial=0.0) <= LARGEST_INDEX:  # NaN is not
-        wrong = array[~(np.abs(array) <= LARGEST_INDEX)][0]
-        raise InvalidArgument(argument, f"finite numbers of at most {LARGEST_INDEX:g} in size", wrong)
+        infinite = array[~np.isfinite(array)]
+        expected = "finite numbers" if len(infinite) else f"numbers of at most {LARGEST_INDEX:g} in size"
+        raise InvalidArgument(argument, expected, infinite[0] if len(infinite) else array[np.abs(array).argmax()])
     return array

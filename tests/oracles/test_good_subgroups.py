@@ -216,3 +216,32 @@ def test_a_good_whole_group_needs_no_list():
     round = Round(t=1, contexts=np.zeros((11, 1)), groups=groups, constraint=reward >= 6, feasible=WholeGroups(1))
     assert not GoodSubgroups(round, np.zeros(11)).is_empty()
     assert seen == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("round", None),
+        ("satisfying", np.full(2, 1e151)),
+        ("satisfying", np.ma.array([1.0, 2.0], mask=[True, False])),
+        ("order", [[0], [1, 2]]),
+        ("order", np.ma.array([0, 1], mask=[True, False])),
+        ("promises", 5),
+        ("promises", [Sum() <= 1]),
+        ("closed", [[True], [True, False]]),
+        ("closed", np.ma.array([True, False], mask=[True, False])),
+    ],
+)
+def test_what_makes_no_good_subgroups_is_refused_by_name(argument, value):
+    round = Round(t=1, contexts=np.zeros((2, 1)), groups=[0, 1], constraint=Sum() <= 1, feasible=AtMost(1))
+    with pytest.raises(InvalidArgument, match=f"^{argument}: expected"):
+        GoodSubgroups(**({"round": round, "satisfying": np.ones(2)} | {argument: value}))
+
+
+def test_promises_to_groups_that_are_not_there_are_refused():
+    small, large = (
+        Round(t=1, contexts=np.zeros((n, 1)), groups=range(n), constraint=Sum() <= 1, feasible=AtMost(1))
+        for n in (2, 3)
+    )
+    with pytest.raises(InvalidArgument, match="promises: expected promises to 2 groups"):
+        GoodSubgroups(small, np.ones(2), promises=large.promises)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -13,14 +14,18 @@ from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
+from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.greedy import Greedy
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.rewards.custom import Custom
+from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.reward import Reward
 from superarm.rewards.simple import Max, Mean, Min, Sum, Variance
 from superarm.round import Round
 from superarm.selection import Selection, Status
+from tests.referees.enumeration import ask as asked
+from tests.referees.enumeration import judge, random_problem
 
 OPAQUE = Custom(lambda b: float(np.ptp(b) + np.sum(b) / 2), monotone="none")
 ALL = [*SIMPLE, (Variance(), ">="), (Variance(), "<="), (OPAQUE, ">="), (OPAQUE, "<=")]
@@ -182,3 +187,61 @@ def test_a_wrong_index_is_named() -> None:
     one = opaque(2.5, AtMost(8))
     with pytest.raises(InvalidArgument, match="index"):
         Greedy()(one.index[1:], one.round, one.good())
+
+
+def test_exactly_is_filled_where_a_good_super_arm_of_the_size_exists() -> None:
+    # Group 1 alone cannot be repaired by single arms, and was given up: two arms, "UNDERFILLED", alpha 1.
+    round = Round(
+        t=1,
+        contexts=np.zeros((4, 1)),
+        groups=[1, 2, 1, 3],
+        constraint=DixitStiglitz(items=[0, 1, 0, 0]) <= -0.1755,
+        feasible=Exactly(3),
+    )
+    index = np.array([-1.825, 1.194, 1.539, 2.07])
+    good = GoodSubgroups(round, np.array([-0.0467, -0.2681, -0.1744, -0.2835]))
+    best = Exhaustive()(index, round, good)
+    found = Greedy()(index, round, good)
+    assert best.status is Status.OPTIMAL
+    assert (len(found.arms), found.status is Status.UNDERFILLED) == (3, False)
+    assert good.allows(found.arms)
+
+
+def test_exactly_is_underfilled_only_where_it_must_be() -> None:
+    rng, wrong = random.Random(11), 0
+    for _ in range(600):
+        problem = random_problem(rng, 7)
+        if problem.feasible == "exactly":
+            verdict, found = judge(problem), asked(Greedy(), problem)
+            wrong += (found.status is Status.UNDERFILLED) != (verdict.status == "UNDERFILLED")
+            assert found.status is not Status.UNDERFILLED or len(found.arms) == verdict.size
+    assert wrong == 0
+
+
+def test_exactly_is_filled_whatever_the_reward_of_the_super_arm() -> None:
+    round = Round(
+        t=1,
+        contexts=np.zeros((4, 1)),
+        groups=[1, 2, 1, 3],
+        constraint=DixitStiglitz(items=[0, 1, 0, 0]) <= -0.1755,
+        feasible=Exactly(3),
+        reward=Coverage(),
+    )
+    good = GoodSubgroups(round, np.array([-0.0467, -0.2681, -0.1744, -0.2835]))
+    assert len(Greedy()(np.array([-1.825, 1.194, 1.539, 2.07]), round, good).arms) == 3
+
+
+def test_where_nobody_knows_whether_a_full_super_arm_exists_no_ratio_is_claimed() -> None:
+    # Good are only the pair (14, 15) of the first group and single arms; the repair never sees the pair.
+    pair = Custom(lambda b: float((len(b) == 1 and b[0] < 0.5) or (len(b) == 2 and b.sum() > 3.9)), monotone="none")
+    satisfying = np.array([0.6] * 14 + [1.95, 2.0] + [1.0])
+    round = Round(
+        t=1,
+        contexts=np.zeros((17, 1)),
+        groups=[0] * 16 + [1],
+        constraint={0: pair >= 1.0},
+        feasible=Exactly(3),
+    )
+    found = Greedy()(np.arange(17.0, 0.0, -1.0), round, GoodSubgroups(round, satisfying))
+    assert found.status is Status.UNDERFILLED
+    assert (found.upper_bound, found.alpha) == (math.inf, None)
