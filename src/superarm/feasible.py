@@ -86,9 +86,12 @@ class _Counted:
     def largest_sum(self, weights: Array, groups: Groups) -> float:
         # Caps of groups inside a total are a (laminar) matroid: the heaviest arms that still fit are optimal.
         _, most = self.totals(len(groups.codes))
-        order = np.lexsort((-weights, groups.codes))
+        heaviest = np.argsort(-weights, kind="stable")
+        # Codes that fit into 16 bits are sorted in linear time.
+        codes = groups.codes[heaviest].astype(np.uint16 if len(groups) < 2**16 else np.intp)
+        order = heaviest[np.argsort(codes, kind="stable")]
         place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes)
-        within = weights[order[place < self.caps(groups)[groups.codes[order]]]]
+        within = weights[order[place < np.repeat(self.caps(groups), groups.sizes)]]
         return math.fsum(np.sort(np.maximum(within, 0.0))[::-1][:most])
 
 

@@ -20,14 +20,15 @@ def tie_order(round: Round, seed: int) -> IntArray:
     listed does not matter; only arms alike in all keep it. Without the draw the first round, where all arms tie, would
     always favour the same.
     """
-    return _canonical(round)[np.random.default_rng((seed, round.t)).permutation(len(round))]
+    drawn = np.random.default_rng((seed, round.t)).permutation(len(round))
+    if _above(round.grouping.codes, *round.contexts.T[:1]).all():  # as many environments list them
+        return drawn
+    return _canonical(round)[drawn]
 
 
 def _canonical(round: Round) -> IntArray:
     """The arms by group and context, and those alike in both by identity and what rewards know of them."""
     codes, contexts = round.grouping.codes, round.contexts
-    if _above(codes, *contexts.T[:1]).all():  # as many environments list them
-        return np.arange(len(round))
     order = np.lexsort((*contexts.T[::-1], codes))
     alike = ~_above(codes[order], *contexts[order].T)
     if alike.any():
