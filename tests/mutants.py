@@ -221,8 +221,8 @@ def in_place(mutant: Mutant, root: Path) -> Iterator[None]:
         shutil.copy2(kept, source)
 
 
-def passes(root: Path, tests: str, *, compile_anew: bool = False) -> bool:
-    """Whether these tests of this copy pass, in time."""
+def passes(root: Path, tests: str, *, compile_anew: bool = False) -> bool | None:
+    """Whether these tests of this copy pass; None where they do not end in time."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
     environment = {**os.environ, "PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     with tempfile.TemporaryDirectory(dir=root) as scratch:
@@ -240,7 +240,7 @@ def passes(root: Path, tests: str, *, compile_anew: bool = False) -> bool:
         try:
             code = running.wait(SECONDS)
         except subprocess.TimeoutExpired:
-            return False
+            return None
         finally:
             if running.poll() is None:
                 os.killpg(running.pid, signal.SIGKILL)
@@ -288,8 +288,9 @@ def main(arguments: list[str] | None = None) -> int:
                     alive = passes(root, mutant.tests, compile_anew=loops)
             finally:
                 copies.put(root)
-            print(f"{'SURVIVES' if alive else 'killed  '} {time.monotonic() - began:4.0f} s  {mutant}", flush=True)
-            return alive
+            verdict = {True: "SURVIVES", False: "killed", None: "no end"}[alive]
+            print(f"{verdict:8} {time.monotonic() - began:4.0f} s  {mutant}", flush=True)
+            return bool(alive)
 
         def fails(tests: str) -> bool:
             root = copies.get()

@@ -79,3 +79,27 @@ def test_arms_join_as_if_each_was_judged_by_itself(threshold, feasible):
         assert not len(found.judged.failing(EPS))
         grown += len(found.arms)
     assert grown > 5
+
+
+@pytest.mark.parametrize("name", ["variance <=", "variance >="])
+def test_a_shift_leaves_so_much_to_spare_at_the_means(name):
+    rng, constraint, shift = np.random.default_rng(2), CONSTRAINTS[name], 0.015
+    posterior = PRIOR.condition(rng.uniform(size=(30, 1)), rng.normal(0.0, 1.0, (30, 2)))
+    policy, margins = sa.CautiousTCGPUCB(posterior), []
+    for t in range(1, 9):
+        round = sa.Round(
+            t=t,
+            contexts=rng.uniform(size=(12, 1)),
+            groups=np.arange(12) % 3,
+            constraint=constraint,
+            feasible=sa.AtMost(9),
+        )
+        search = search_of(policy, round)
+        search.shift[:] = shift
+        found = search._solve(search.index)
+        for arms in () if found is None else found.judged.parts:
+            value = constraint.reward.value(search.belief.mean[arms, 1], arms)
+            margins.append(constraint.sense.sign * (value - constraint.threshold))
+    assert len(margins) > 10
+    assert min(margins) >= shift - 1e-8
+    assert min(margins) < 2.0 * shift  # and not much more
