@@ -1,11 +1,49 @@
-"""Small work takes one thread of the matrix library, and leaves the setting as it was."""
+"""Compiled loops are announced when they are compiled; small work takes one thread of the matrix library."""
+
+import logging
+import sys
+import time
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import superarm as sa
+from superarm import compiled
 from superarm.compiled import LARGE, suited_to
+
+
+class Loops(ModuleType):
+    """A module whose warm-up takes a while: it compiles, or only loads what was compiled before."""
+
+    def __init__(self, compiles):
+        super().__init__("superarm.slow_loops")
+        misses = {"signature": 1} if compiles else {}
+        self.fill = SimpleNamespace(stats=SimpleNamespace(cache_misses=misses, cache_hits={"signature": 1}))
+
+    def warm_up(self):
+        time.sleep(0.3)
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+def test_the_notice_comes_once_and_only_when_loops_are_compiled(compiles, monkeypatch, caplog):
+    monkeypatch.setattr(compiled, "NOTICE_AFTER", 0.05)
+    monkeypatch.setattr(compiled, "NOTICE_AGAIN", 0.05)
+    loops = Loops(compiles)
+    monkeypatch.setitem(sys.modules, loops.__name__, loops)
+    with caplog.at_level(logging.WARNING, logger="superarm"):
+        assert compiled.loops(loops.__name__, f"compiling {compiles}") is loops
+        assert compiled.loops(loops.__name__, f"compiling {compiles}") is loops
+    assert [record.message for record in caplog.records] == ["superarm: compiling True"] * compiles
+
+
+def test_numba_counts_what_it_compiles():
+    from superarm.kernels import loops
+
+    loops.warm_up()
+    stats = loops.fill.stats
+    assert sum(stats.cache_misses.values()) + sum(stats.cache_hits.values()) > 0
 
 
 def threads():
