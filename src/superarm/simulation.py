@@ -62,7 +62,7 @@ def play(
             raise InvalidArgument("policy", "one whose select returns a Selection (see Selection.of)", repr(selection))
         selected = time.perf_counter()
         outcomes = environment.outcomes(round, noise)[selection.arms]
-        shown = time.perf_counter()
+        observed = time.perf_counter()
         policy.update(round, selection.arms, outcomes)
         updated = time.perf_counter()
         expected = environment.expected_outcomes(round)
@@ -79,7 +79,7 @@ def play(
             "status": selection.status.name,
             "alpha": selection.alpha,
             "select_seconds": selected - start,
-            "update_seconds": updated - shown,
+            "update_seconds": updated - observed,
             "kind": None if selection.kind is None else selection.kind.name,
             "predicted_broken": selection.predicted_broken,
             "covered_1": None if inside is None else int(inside[0]),

@@ -78,7 +78,7 @@ class Experiment:
     data
         what real or generated data was used, in words; None where a study uses none
     data_kind
-        the same as a :class:`DataKind`, for whoever judges the results
+        the same as a :class:`DataKind`, for those who judge the results
     systems
         what can be played by name, with settings (see :func:`named`); by default the policies
     describe
@@ -205,5 +205,5 @@ def run_entropy(seed: int, run: int) -> Entropy:
 
 
 def seed_of(entropy: Entropy, name: str) -> int:
-    """A number for whoever takes a seed rather than a stream."""
+    """A number for what takes a seed rather than a stream."""
     return int(stream(entropy, name).integers(np.iinfo(np.int64).max))

@@ -167,7 +167,7 @@ def by_run(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def summary(frame: pl.DataFrame) -> pl.DataFrame:
-    """What came of each policy, in the order of the table.
+    """The results of each policy, in the order of the table.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def plus_minus(values: np.ndarray, digits: int = 1) -> str:
 
 
 def demo_sentence(frame: pl.DataFrame) -> str:
-    """One sentence on what came of the demonstration: of each policy, promises kept and reward."""
+    """One sentence on the demonstration: of each policy, promises kept and reward."""
     first, *others = [_one_policy(frame, policy) for policy in paper.DEMONSTRATION]
     return (
         f"What was shown: of its promises, {first} of the reward of the best that keeps all; {'; '.join(others)} "

@@ -242,8 +242,8 @@ def _common() -> dict[str, object]:
 def problems() -> Experiment:
     """50 random problems, T = 100; a run's problem is drawn by the run's own seed, so no two studies share one.
 
-    Whoever tries settings by hand does so on ``RandomProblem(0)`` to ``RandomProblem(99)``, which no run draws: its
-    seeds are numbers of 63 random bits.
+    Settings are tried out by hand on ``RandomProblem(0)`` to ``RandomProblem(99)``, which no run draws: its seeds are
+    numbers of 63 random bits.
     """
     systems = {**learners(_known_prior), **BENCHMARKS}
     return Experiment(

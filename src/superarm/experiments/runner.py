@@ -166,7 +166,7 @@ def _play_in_workers(units: list[Unit], jobs: int) -> None:
 
 
 def _end_with_parent(parent: int) -> None:
-    """In a worker: end it soon after the process ``parent``, which nobody else would tell it."""
+    """In a worker: end it soon after the process ``parent``; an idle worker waits for minutes."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -62,10 +62,12 @@ def honesty(frame: pl.DataFrame) -> tuple[Honesty, ...]:
             for output, column in OUTPUTS.items()
             if len(sizes)
         )
-        told = mine.filter(pl.col("predicting") > 0)
+        predicted = mine.filter(pl.col("predicting") > 0)
         promises = None
-        if told.height:
-            promises = judge_promises(policy, told["predicted"].to_numpy(), told["broken"].to_numpy(), unit="run")
+        if predicted.height:
+            promises = judge_promises(
+                policy, predicted["predicted"].to_numpy(), predicted["broken"].to_numpy(), unit="run"
+            )
         if intervals or promises is not None:
             found.append(Honesty(policy=policy, intervals=intervals, promises=promises))
     return tuple(found)

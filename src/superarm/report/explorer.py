@@ -1,4 +1,4 @@
-"""The trade-off explorer: reward against group regret, and which policies nobody beats in both."""
+"""The trade-off explorer: reward against group regret, and which policies are beaten in neither."""
 
 from __future__ import annotations
 

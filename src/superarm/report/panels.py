@@ -289,14 +289,14 @@ def _vertical_ends(curve: pl.DataFrame, crowded: bool) -> list[float]:
     return [0.0 if lines[0] >= 0.0 > low > -0.05 * high else low, high]
 
 
-def _isolated(shown: float) -> Any:
+def _isolated(full: float) -> Any:
     """The opacity of what is seen only of policies that were isolated."""
-    return alt.when("indexof(isolate, datum.policy) >= 0").then(alt.value(shown)).otherwise(alt.value(0))
+    return alt.when("indexof(isolate, datum.policy) >= 0").then(alt.value(full)).otherwise(alt.value(0))
 
 
-def seen(shown: float, dimmed: float) -> Any:
-    """The opacity of a policy that is shown, or dimmed because others were isolated."""
-    return alt.when(CHOSEN).then(alt.value(shown)).otherwise(alt.value(dimmed))
+def seen(full: float, dimmed: float) -> Any:
+    """The opacity of a policy, which is dimmed while others are isolated."""
+    return alt.when(CHOSEN).then(alt.value(full)).otherwise(alt.value(dimmed))
 
 
 def colour(looks: Mapping[str, Style], listed: Iterable[str]) -> alt.Color:

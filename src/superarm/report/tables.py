@@ -57,7 +57,7 @@ _TRADEOFF: dict[str, _Column] = {
 
 
 def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
-    """The summary, one row a policy: what came of it, and how it was chosen."""
+    """The summary, one row a policy: its results, and how super arms were chosen."""
     words = {"status": "Solver status, at the index"}
     if not table["kind"].is_null().all():
         words["kind"] = "Ground of the choice"

@@ -100,7 +100,7 @@ def _parts(frame: pl.DataFrame) -> dict[str, tuple[str, dict[str, Any]]]:
 def styles(frame: pl.DataFrame) -> dict[str, Style]:
     """The style of each policy of the results, in their order.
 
-    A known policy looks the same whoever else is there. Its settings are on one ramp of colours if no other policy of
+    A known policy looks the same beside any others. Its settings are on one ramp of colours if no other policy of
     the study has settings, otherwise on one between that ramp and its own colour. Policies that superarm does not know
     take the known colours in turn, with dashes of their own.
 
