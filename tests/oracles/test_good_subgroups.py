@@ -243,5 +243,5 @@ def test_promises_to_groups_that_are_not_there_are_refused():
         Round(t=1, contexts=np.zeros((n, 1)), groups=range(n), constraint=Sum() <= 1, feasible=AtMost(1))
         for n in (2, 3)
     )
-    with pytest.raises(InvalidArgument, match="promises: expected promises to 2 groups"):
+    with pytest.raises(InvalidArgument, match="promises: expected promises to 2 groups, as"):
         GoodSubgroups(small, np.ones(2), promises=large.promises)

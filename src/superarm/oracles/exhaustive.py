@@ -35,7 +35,6 @@ class Exhaustive:
         whole_number("most_arms", self.most_arms)
 
     def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
-        """Return the best super arm at ``index``."""
         return answer(self._solve, "exhaustive", index, round, good)
 
     def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:

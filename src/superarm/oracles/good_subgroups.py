@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -74,20 +74,15 @@ class GoodSubgroups:
         promises: tuple[Promise, ...] | None = None,
         closed: Mask | None = None,
     ) -> None:
-        if not isinstance(round, Round):
-            checked_round(round)
-        self.round = round
-        grouping = round.grouping
-        arms, groups = len(grouping.codes), len(grouping.labels)
-        self.satisfying = None
+        self.round = round if isinstance(round, Round) else checked_round(round)
+        arms, groups = len(round.grouping.codes), len(round.grouping.labels)
+        self.satisfying, self.promises = None, cast(tuple[Promise, ...], ())
         if satisfying is not None:
             self.satisfying = checked_index(satisfying, arms, "satisfying").copy()
             self.satisfying.setflags(write=False)
+            self.promises = round.promises if promises is None else _checked_promises(promises, groups)
         self.order = np.arange(arms) if order is None else _permutation(order, arms)
-        self.promises = round.promises if promises is None else _checked_promises(promises, groups)
-        if satisfying is None:
-            self.promises = ()
-        self.closed = None if closed is None else _checked_closed(closed, groups)
+        self.closed = np.zeros(groups, dtype=np.bool_) if closed is None else _checked_closed(closed, groups)
         # Per group: which promise it has (-1: none), its threshold, and on which side of it the value must be.
         self._promise_of = np.full(groups, -1, dtype=np.intp)
         self._thresholds, self._signs = np.zeros(groups), np.zeros(groups)
@@ -99,8 +94,6 @@ class GoodSubgroups:
     def without_promises(self) -> GoodSubgroups:
         """The same round with every subgroup of an open group good: what the paper falls back to when nothing is."""
         return GoodSubgroups(self.round, None, self.order, closed=self.closed)
-
-    # The predicate ------------------------------------------------------------------------------------
 
     def allows(self, arms: Any) -> bool:
         """Whether every group that the super arm ``arms`` touches keeps its promise."""
@@ -135,8 +128,7 @@ class GoodSubgroups:
         """Whether each of the touched groups is open and keeps its promise."""
         groups, values, _ = valued
         good: Mask = is_good(values, self._thresholds[groups], self._signs[groups])
-        good = good | np.isnan(values)
-        return good if self.closed is None else good & ~self.closed[groups]
+        return (good | np.isnan(values)) & ~self.closed[groups]
 
     def margins(self, valued: Valued) -> Array:
         """By how much each of the touched groups keeps its promise; NaN without one."""
@@ -157,13 +149,9 @@ class GoodSubgroups:
 
     def is_good(self, group: int, arms: IntArray) -> bool:
         """Whether ``arms``, ascending, all of the group at position ``group``, are good; trusts its arguments."""
-        if not len(arms):
-            return True
-        if self.is_closed(group):
-            return False
-        return self.is_free(group) or bool(
-            is_good(self.value(group, arms), float(self._thresholds[group]), float(self._signs[group]))
-        )
+        if not len(arms) or self.is_closed(group) or self.is_free(group):
+            return not len(arms) or not self.is_closed(group)
+        return bool(is_good(self.value(group, arms), float(self._thresholds[group]), float(self._signs[group])))
 
     def value(self, group: int, arms: IntArray) -> float:
         """v_G at the satisfying index."""
@@ -187,7 +175,7 @@ class GoodSubgroups:
                 doubtful = mine[np.abs(margin) <= off]
             for group in doubtful.tolist():
                 good[group] = self.is_good(group, self.round.grouping.members(group))
-        return good if self.closed is None else good & ~self.closed
+        return good & ~self.closed
 
     def is_free(self, group: int) -> bool:
         """Whether the group has no promise."""
@@ -195,7 +183,7 @@ class GoodSubgroups:
 
     def is_closed(self, group: int) -> bool:
         """Whether the group may not be touched."""
-        return self.closed is not None and bool(self.closed[group])
+        return bool(self.closed[group])
 
     def keeps(self, touched: TouchedGroup) -> bool:
         """Whether a touched group is open and keeps its promise; one without a promise does."""
@@ -204,8 +192,6 @@ class GoodSubgroups:
         if touched.value is None or self.is_closed(group):
             return not self.is_closed(group)
         return bool(is_good(touched.value, float(self._thresholds[group]), float(self._signs[group])))
-
-    # Structure ----------------------------------------------------------------------------------------
 
     @cached_property
     def promised(self) -> tuple[PromisedGroups, ...]:
@@ -241,7 +227,7 @@ class GoodSubgroups:
                 attainable[promised.promise.groups] = promised.form.attainable(promised.groups)
             else:
                 attainable[promised.promise.groups] = [self._some_good(int(group)) for group in promised.promise.groups]
-        return attainable if self.closed is None else attainable & ~self.closed
+        return attainable & ~self.closed
 
     def _some_good(self, group: int) -> bool:
         if self.is_closed(group):
@@ -266,16 +252,14 @@ class GoodSubgroups:
     def counts(self, label: Hashable) -> tuple[int, ...]:
         """Sizes of the good subgroups of a group, ascending, without regard to caps."""
         group = self.round.grouping.position(label)
-        members = self.round.grouping.members(group)
-        if self.is_closed(group):
-            return ()
-        if self.is_free(group):
-            return tuple(range(1, len(members) + 1))
+        sizes = range(1, len(self.round.grouping.members(group)) + 1)
+        if self.is_closed(group) or self.is_free(group):
+            return () if self.is_closed(group) else tuple(sizes)
         for promised in self.promised:
             position = np.flatnonzero(promised.promise.groups == group)
             if len(position) and promised.form is not None:
                 mine = promised.groups == position[0]
-                return tuple(k for k in range(1, len(members) + 1) if promised.form.has_size(k, mine, position[0]))
+                return tuple(size for size in sizes if promised.form.has_size(size, mine, position[0]))
         return tuple(sorted({len(subset) for subset in self._enumerate(group)}))
 
     def subgroups(self, label: Hashable) -> Iterator[tuple[int, ...]]:
@@ -309,11 +293,10 @@ def _as_array(values: Any) -> npt.NDArray[Any] | None:
 
 
 def _checked_promises(promises: Any, groups: int) -> tuple[Promise, ...]:
-    if not isinstance(promises, (tuple, list)) or not all(isinstance(promise, Promise) for promise in promises):
-        raise InvalidArgument("promises", "promises to groups of the round, as in round.promises", repr(promises))
-    if any(promise.groups.max(initial=-1) >= groups for promise in promises):
-        raise InvalidArgument("promises", f"promises to {groups} groups", "a promise to others")
-    return tuple(promises)
+    listed = promises if isinstance(promises, (tuple, list)) else [promises]
+    if all(isinstance(promise, Promise) and promise.groups.max(initial=-1) < groups for promise in listed):
+        return tuple(listed)
+    raise InvalidArgument("promises", f"promises to {groups} groups, as in round.promises", repr(promises))
 
 
 def _checked_closed(closed: Any, groups: int) -> Mask:

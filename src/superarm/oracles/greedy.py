@@ -69,8 +69,7 @@ def _bound(index: Array, round: Round, good: GoodSubgroups) -> float:
     if decomposes(good):
         return _quickly(index, round, good).upper_bound
     scores = np.asarray(round.reward.scores(index, np.arange(len(round))), dtype=np.float64)
-    if good.closed is not None:
-        scores = np.where(good.closed[round.grouping.codes], 0.0, scores)
+    scores = np.where(good.closed[round.grouping.codes], 0.0, scores)
     return round.reward.transform(round.feasible.largest_sum(scores, round.grouping))
 
 
@@ -119,11 +118,9 @@ class _Any:
         self.index, self.reward = index, round.reward
 
     def gains(self, chosen: IntArray, arms: IntArray) -> Array:
-        """What each of ``arms`` alone would add to the super arm ``chosen``."""
         return np.array([self.change(chosen, (), (arm,)) for arm in arms.tolist()])
 
     def change(self, chosen: IntArray, out: Subset, into: Subset) -> float:
-        """What taking ``out`` and putting in ``into`` adds."""
         return self._value(_changed(chosen, out, into)) - self._value(chosen)
 
     def _value(self, arms: IntArray) -> float:
@@ -166,9 +163,7 @@ class _Repair:
         self.position[good.order] = np.arange(len(round))
         self.chosen = np.empty(0, dtype=np.intp)
         self.settled: set[int] = set()
-        self.given_up: set[int] = set(np.flatnonzero(self.caps == 0).tolist())
-        if good.closed is not None:
-            self.given_up.update(np.flatnonzero(good.closed).tolist())
+        self.given_up: set[int] = set(np.flatnonzero((self.caps == 0) | good.closed).tolist())
         for promised in good.promised:
             if promised.form is not None:
                 self.given_up.update(promised.promise.groups[~promised.form.attainable(promised.groups)].tolist())

@@ -23,7 +23,6 @@ class BestWholeGroups:
     """Exact for ``WholeGroups(n)``: the n good groups with the largest positive sums of scores."""
 
     def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
-        """Return the best super arm at ``index``."""
         return answer(self._solve, "whole groups", index, round, good)
 
     def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:

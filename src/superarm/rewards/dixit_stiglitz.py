@@ -48,12 +48,10 @@ class DixitStiglitz(Comparable):
         object.__setattr__(self, "codes", Groups.of(self.items, "items").codes)
 
     def check_size(self, arms: int) -> None:
-        """Refuse a round with another number of arms."""
         if len(self.codes) != arms:
             raise InvalidArgument("items", f"one item per arm ({arms})", f"{len(self.codes)} items")
 
     def entries(self, arms: int) -> IntArray:
-        """The item of every arm."""
         return self.codes
 
     def value(self, outcomes: Array, arms: IntArray) -> float:

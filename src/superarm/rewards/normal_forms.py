@@ -4,9 +4,10 @@ Each form states the constraint for many groups at once: per-arm arrays are (n,)
 and ``groups`` gives the group of each arm. The tolerance of the predicate is already inside. A subgroup
 A below is never empty: an untouched group promises nothing.
 
-``attainable`` says which groups have a good subgroup at all. ``whole`` says by how much each group, taken as a whole,
-keeps its promise, with a bound on the rounding in that: within it only the predicate knows. ``has_size`` says whether
-some subgroup of a size is good, from the extreme one of that size.
+Every form has three methods. ``attainable``, (G,), says which groups have a good subgroup at all. ``whole`` says by how
+much each group, taken as a whole, keeps its promise, and what that may be off by: within it only the predicate knows.
+``has_size`` says whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good, by its
+extreme subgroup of that size.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ class Filter:
     most: IntArray  # (G,)
 
     def attainable(self, groups: IntArray) -> Mask:
-        """(G,) whether the group has a good subgroup at all."""
         count = np.bincount(groups[self.allowed], minlength=len(self.least))
         return np.maximum(self.least, 1) <= np.minimum(self.most, count)
 
@@ -44,7 +44,6 @@ class Filter:
         return np.where(banned, -np.inf, inside), np.full(len(self.least), 0.5)
 
     def has_size(self, size: int, mine: Mask, group: int) -> bool:
-        """Whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good."""
         enough = np.count_nonzero(self.allowed[mine]) >= size
         return bool(enough and self.least[group] <= size <= self.most[group])
 
@@ -57,7 +56,6 @@ class Witness:
     size: int  # G
 
     def attainable(self, groups: IntArray) -> Mask:
-        """(G,) whether the group has a good subgroup at all."""
         return np.bincount(groups[self.witness], minlength=self.size) > 0
 
     def whole(self, groups: IntArray) -> tuple[Array, Array]:
@@ -66,7 +64,6 @@ class Witness:
         return number - 0.5, np.zeros(self.size)
 
     def has_size(self, size: int, mine: Mask, group: int) -> bool:
-        """Whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good."""
         return bool(self.witness[mine].any())
 
 
@@ -78,7 +75,6 @@ class WeightedSum:
     least: Array  # (G,)
 
     def attainable(self, groups: IntArray) -> Mask:
-        """(G,) whether the group has a good subgroup at all."""
         # The largest sum takes every positive weight, or the single largest where none is positive.
         best = sums_by(groups, np.maximum(self.weights, 0.0), len(self.least))
         if (best <= 0.0).any():
@@ -88,14 +84,12 @@ class WeightedSum:
         return best >= self.least
 
     def whole(self, groups: IntArray) -> tuple[Array, Array]:
-        """(G,) margins of the groups as a whole, and what they may be off by."""
         number = np.bincount(groups, minlength=len(self.least)).astype(np.float64)
         total = sums_by(groups, self.weights, len(self.least))
         size = sums_by(groups, np.abs(self.weights), len(self.least))
         return total - self.least, ROUNDING * number * (size + np.abs(self.least))
 
     def has_size(self, size: int, mine: Mask, group: int) -> bool:
-        """Whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good."""
         return bool(np.sort(self.weights[mine])[::-1][:size].sum() >= self.least[group])
 
 
@@ -117,7 +111,6 @@ class Blocks:
         return np.sign(sums) * np.abs(sums) ** (1.0 / self.power)
 
     def attainable(self, groups: IntArray) -> Mask:
-        """(G,) whether the group has a good subgroup at all."""
         best = self._totals(groups, np.maximum(self.sign * self.terms, 0.0))
         if (best <= 0.0).any():  # where no term helps, the best is an arm alone
             largest = np.full(len(self.least), -np.inf)
@@ -135,7 +128,6 @@ class Blocks:
         return sums_by(group[new], self.root(sums), len(self.least))
 
     def whole(self, groups: IntArray) -> tuple[Array, Array]:
-        """(G,) margins of the groups as a whole, and what they may be off by."""
         total = self.sign * self._totals(groups, self.terms)
         number = np.bincount(groups, minlength=len(self.least)).astype(np.float64)
         size = sums_by(groups, np.abs(self.terms), len(self.least))
@@ -144,7 +136,6 @@ class Blocks:
         return total - self.least, off + ROUNDING * number * (np.abs(total) + np.abs(self.least))
 
     def has_size(self, size: int, mine: Mask, group: int) -> bool:
-        """Whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good."""
         # The best terms of each block, max-plus combined.
         best = np.full(size + 1, -np.inf)
         best[0] = 0.0
@@ -166,7 +157,6 @@ class Dispersion:
     least: Array  # (G,)
 
     def attainable(self, groups: IntArray) -> Mask:
-        """(G,) whether the group has a good subgroup at all."""
         if self.sign < 0:  # a single arm has variance 0
             return (self.least <= 0.0) & (np.bincount(groups, minlength=len(self.least)) > 0)
         high = np.full(len(self.least), -np.inf)
@@ -190,7 +180,6 @@ class Dispersion:
         return self.sign * variance - self.least, off
 
     def has_size(self, size: int, mine: Mask, group: int) -> bool:
-        """Whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good."""
         values = np.sort(self.values[mine])
         if self.sign > 0:  # the largest variance takes both ends
             sets = [np.r_[values[:low], values[len(values) - (size - low) :]] for low in range(size + 1)]

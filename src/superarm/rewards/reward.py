@@ -124,12 +124,10 @@ class TransformedSum:
         object.__setattr__(self, "per_arm", weights)
 
     def check_size(self, arms: int) -> None:
-        """Refuse a round with another number of arms."""
         if len(self.per_arm) not in (1, arms):
             raise InvalidArgument("weights", f"one weight, or one per arm ({arms})", f"{len(self.per_arm)} weights")
 
     def entries(self, arms: int) -> Array:
-        """The weight of every arm."""
         return np.broadcast_to(self.per_arm, arms)
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
@@ -137,9 +135,7 @@ class TransformedSum:
         return self.transform(exact_sum(self.scores(outcomes, arms).tolist()))
 
     def scores(self, outcomes: Array, arms: IntArray) -> Array:
-        """(k,) weighted outcomes."""
         return self.per_arm * outcomes if len(self.per_arm) == 1 else self.per_arm[arms] * outcomes
 
     def transform(self, total: float) -> float:
-        """The function itself."""
         return float(self.function(total))

@@ -80,11 +80,9 @@ class Min(Comparable):
     monotone: ClassVar[Monotone] = "increasing"
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
-        """Smallest outcome."""
         return float(np.min(outcomes))
 
     def values(self, outcomes: Array, arms: IntArray) -> Array:
-        """The same for many draws."""
         return np.asarray(np.min(outcomes, axis=1))
 
     def normal_form(
@@ -102,11 +100,9 @@ class Max(Comparable):
     monotone: ClassVar[Monotone] = "increasing"
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
-        """Largest outcome."""
         return float(np.max(outcomes))
 
     def values(self, outcomes: Array, arms: IntArray) -> Array:
-        """The same for many draws."""
         return np.asarray(np.max(outcomes, axis=1))
 
     def normal_form(
@@ -124,7 +120,6 @@ class Count(Comparable):
     monotone: ClassVar[Monotone] = "increasing"
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
-        """Number of arms."""
         return float(len(outcomes))
 
     def normal_form(self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense) -> Filter:

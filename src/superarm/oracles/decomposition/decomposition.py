@@ -51,7 +51,6 @@ class Decomposition:
         whole_number("label_limit", self.label_limit, 1)
 
     def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
-        """Return the best super arm at ``index``."""
         solver = partial(solve, rel_gap=self.rel_gap, label_limit=self.label_limit, deadline=self.deadline)
         return answer(solver, "decomposition", index, round, good)
 

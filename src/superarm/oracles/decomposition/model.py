@@ -94,9 +94,8 @@ def decomposes(good: GoodSubgroups) -> bool:
 def _is_taken(promised: PromisedGroups, good: GoodSubgroups) -> bool:
     if isinstance(promised.form, (Filter, Witness, WeightedSum, Blocks)):
         return True
-    sizes = good.round.grouping.sizes[promised.promise.groups]
-    open_ = True if good.closed is None else ~good.closed[promised.promise.groups]
-    return not ((sizes > ENUMERATE_AT_MOST) & open_).any()
+    large = (good.round.grouping.sizes > ENUMERATE_AT_MOST) & ~good.closed
+    return not large[promised.promise.groups].any()
 
 
 def gains_of(good: GoodSubgroups) -> Gains:

@@ -55,7 +55,6 @@ class MILP:
         check_search(self.rel_gap, self.deadline)
 
     def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
-        """Return the best super arm at ``index``."""
         return answer(self._solve, "milp", index, round, good)
 
     def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:

@@ -33,31 +33,14 @@ def warm_up() -> None:
     refine(np.array([1]), np.array([1]), *options, U, L, P, Q, lam, 10, taken, np.array([0]), number)
     counts = np.ones(2, dtype=np.intp)
     arms_of(
-        counts,
-        *options[:5],
-        entry_start,
-        P,
-        Q,
-        block_start,
-        np.arange(4),
-        nowhere,
-        nowhere,
-        taken,
+        counts, *options[:5], entry_start, P, Q, block_start, np.arange(4), nowhere, nowhere, taken,
         np.empty(4, dtype=np.intp),
-    )
+    )  # fmt: skip
     combine(entry_start, L, 0, 2, counts)
     largest_total(entry_start, L, 2)
     subsets_of_blocks(np.array([0, 2, 3]), a, a, np.array([2, 1]), 10, False)
 
 
 __all__ = [
-    "CLOSE",
-    "arms_of",
-    "combine",
-    "first_bounds",
-    "largest_total",
-    "lay_out",
-    "refine",
-    "subsets_of_blocks",
-    "warm_up",
-]
+    "CLOSE", "arms_of", "combine", "first_bounds", "largest_total", "lay_out", "refine", "subsets_of_blocks", "warm_up",
+]  # fmt: skip

@@ -164,26 +164,9 @@ def entry(first, last, block_start, count, a, g, theta, k, lam, tau, incumbent, 
 
 @compiled
 def refine(
-    groups,
-    ks,
-    group_start,
-    block_start,
-    count,
-    a,
-    g,
-    theta,
-    cap,
-    entry_start,
-    U,
-    L,
-    P,
-    Q,
-    lam,
-    limit,
-    taken,
-    place,
-    used,
-):
+    groups, ks, group_start, block_start, count, a, g, theta, cap, entry_start, U, L, P, Q, lam,
+    limit, taken, place, used,
+):  # fmt: skip
     """Make the entries (groups[i], ks[i]) exact, or as tight as ``limit`` allows.
 
     The options of the i-th go to ``taken`` from place[i] on, and their number to used[i]; -1 where the sweep that P and
