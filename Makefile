@@ -46,7 +46,7 @@ test-slow: $(DEV) ## the slow tests: kills, Ctrl-C, whole pages, what is built a
 	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m slow
 
 # Left out: what plays studies, writes pages, reads or draws data, or tries many random problems.
-QUICK := $(addprefix --ignore=tests/,benchmarks checks datasets environments experiments properties \
+QUICK := $(addprefix --ignore=tests/,benchmarks checks datasets environments experiments \
 	referees report theory test_cli.py oracles/test_invariances.py oracles/test_scale.py rewards/test_normal_forms.py)
 
 test-quick: $(DEV) ## the first case of every test of a round and its parts, in 45 seconds

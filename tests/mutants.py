@@ -58,7 +58,7 @@ class Mutant:
 MUTANTS = (
     Mutant("round.py", "array.max() >= len(self)", "array.max() > len(self)", "test_round.py"),
     Mutant("round.py", "if len(values) < len(array):", "if len(values) > len(array):", "test_round.py"),
-    Mutant("feasible.py", "place < self.caps(groups)", "place <= self.caps(groups)", "test_feasible.py"),
+    Mutant("feasible.py", "place < np.repeat(self.caps", "place <= np.repeat(self.caps", "test_feasible.py"),
     Mutant(
         "feasible.py", "np.count_nonzero(touched) <= self.n", "np.count_nonzero(touched) < self.n", "test_feasible.py"
     ),
