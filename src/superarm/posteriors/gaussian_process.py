@@ -9,8 +9,7 @@ from typing import Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Array, Seed, checked_seed, instance
-from superarm.errors import InvalidArgument
+from superarm.arguments import Array, Seed, checked_seed, instance, whole_number
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.adaptive import AdaptiveEngine
 from superarm.posteriors.engines.engine import Engine
@@ -229,17 +228,16 @@ class ExactPosterior(StatefulPosterior):
         catalogue: npt.ArrayLike | None = None,
         catalogue_memory: int = 1 << 30,
     ) -> None:
-        if isinstance(catalogue_memory, bool) or not isinstance(catalogue_memory, int) or catalogue_memory < 0:
-            raise InvalidArgument("catalogue_memory", "a whole number of bytes", repr(catalogue_memory))
+        memory = whole_number("catalogue_memory", catalogue_memory)
         state = TwoOutputs.prior(kernel, noise_std, mean, ExactEngine.empty)
         if catalogue is not None:
             contexts = checked_contexts(catalogue, None, "catalogue")
 
-            def expecting(points: Array, engine: Engine) -> ExactEngine:
+            def with_catalogue(points: Array, engine: Engine) -> ExactEngine:
                 assert isinstance(engine, ExactEngine)
-                return replace(engine, catalogue=Catalogue.of(points, len(engine.within), catalogue_memory))
+                return replace(engine, catalogue=Catalogue.of(points, len(engine.within), memory))
 
-            state = state.expecting(contexts, expecting)
+            state = state.for_contexts(contexts, with_catalogue)
         object.__setattr__(self, "state", state)
 
     def __repr__(self) -> str:

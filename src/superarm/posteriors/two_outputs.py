@@ -14,7 +14,7 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Array, Mask, Seed
+from superarm.arguments import Array, Mask, Seed, whole_number
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import Data, Engine, Observations, semidefinite_root
@@ -92,11 +92,11 @@ class TwoOutputs:
             given=given,
         )
 
-    def expecting(self, contexts: Array, expecting: Callable[[Array, Engine], Engine]) -> TwoOutputs:
-        """No data yet, with engines that expect the points of contexts ``(C, D)``."""
+    def for_contexts(self, contexts: Array, prepare: Callable[[Array, Engine], Engine]) -> TwoOutputs:
+        """No data yet, with engines that are prepared for the points of contexts ``(C, D)``."""
         self._check_dimension(contexts)
         points = self.points(contexts.take(distinct_rows(contexts)[0], axis=0))
-        engines = tuple(expecting(points, engine) for engine in self.engines)
+        engines = tuple(prepare(points, engine) for engine in self.engines)
         return replace(self, engines=engines, history=History(declared=contexts.shape[1]))
 
     @property
@@ -191,8 +191,7 @@ class TwoOutputs:
     def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed) -> Array:
         """Draw both outputs n times, jointly over the contexts, ``(n, M, 2)``."""
         x = checked_contexts(contexts, self.history.dimension)
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise InvalidArgument("n", "a whole number of draws, at least 0", repr(n))
+        whole_number("n", n)
         rng = np.random.default_rng(seed)
         first, inverse = distinct_rows(x)
         mean, _ = self._marginals(x[first])

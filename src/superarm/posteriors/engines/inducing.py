@@ -13,8 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from superarm.arguments import Array, whole_number
-from superarm.errors import InvalidArgument
+from superarm.arguments import Array, fraction, whole_number
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import semidefinite_root
 from superarm.posteriors.outputs import PointKernel, both_points
@@ -155,8 +154,7 @@ class GreedyVariance:
     at_most: int | None = 500
 
     def __post_init__(self) -> None:
-        if not isinstance(self.tolerance, float | int) or not 0 < self.tolerance < 1:
-            raise InvalidArgument("tolerance", "a number between 0 and 1", repr(self.tolerance))
+        fraction("tolerance", self.tolerance)
         if self.at_most is not None:
             whole_number("at_most", self.at_most, 1)
 
