@@ -12,7 +12,7 @@ from superarm.errors import InvalidArgument
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.rewards.reward import reward_of
-from superarm.round import Round, checked_round
+from superarm.round import LARGEST, Round, checked_round
 from superarm.selection import Selection, Status
 
 
@@ -82,10 +82,10 @@ def optimum(round: Round, expected: Array) -> Selection:
 def _truth(round: Round, expected: Array) -> Array:
     """Expected outcomes of every arm of the round, checked."""
     arms = len(checked_round(round))
-    shape = f"finite numbers of shape ({arms}, 2), one row per arm"
+    shape = f"numbers from {-LARGEST} to {LARGEST} of shape ({arms}, 2), one row per arm"
     truth = as_floats("expected", expected, shape)
-    if truth.shape != (arms, 2) or not np.isfinite(truth).all():
-        raise InvalidArgument("expected", shape, f"shape {truth.shape}" if truth.shape != (arms, 2) else "another one")
+    if truth.shape != (arms, 2) or not (np.abs(truth) <= LARGEST).all():
+        raise InvalidArgument("expected", shape, repr(truth))
     return truth
 
 

@@ -17,6 +17,7 @@ from superarm.policies.ties import tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round, checked_round
+from superarm.selection import Selection
 from superarm.storage import storable
 
 WIDEST = 1e100  # bounds wider than this would not be numbers
@@ -124,3 +125,10 @@ def _learning(learn: bool | Learning, posterior: Posterior) -> Learning | None:
 def oracle_or_exact(oracle: SuperArmOracle | None) -> SuperArmOracle:
     """The oracle asked for, by default :class:`~superarm.Automatic`."""
     return Automatic() if oracle is None else checked_oracle(oracle)
+
+
+def found_by(answer: Selection) -> Selection:
+    """What an oracle answered, if it is a selection: oracles may be anybody's."""
+    if not isinstance(answer, Selection):
+        raise InvalidArgument("oracle", "one that returns a Selection (see Selection.of)", f"a {type(answer).__name__}")
+    return answer

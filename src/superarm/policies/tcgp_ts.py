@@ -14,7 +14,7 @@ from superarm.errors import InvalidArgument
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
-from superarm.policies.learner import Learner, LearningPolicy, oracle_or_exact
+from superarm.policies.learner import Learner, LearningPolicy, found_by, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
 from superarm.posteriors.rows import distinct_rows
@@ -98,5 +98,5 @@ class TCGPTS(LearningPolicy):
         belief = self.learner.belief(round)
         indices = self.indices(round)
         good = GoodSubgroups(round, indices.satisfying, self.learner.tie_order(round))
-        selection = self.oracle(indices.reward, round, good)
+        selection = found_by(self.oracle(indices.reward, round, good))
         return replace(selection, belief=belief[selection.arms])

@@ -10,7 +10,7 @@ from superarm.indices import Indices, double_ucb
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.batch import belief_in_order, by_index, covarying
-from superarm.policies.learner import Learner, LearningPolicy, oracle_or_exact
+from superarm.policies.learner import Learner, LearningPolicy, found_by, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Round
@@ -136,7 +136,7 @@ class TCGPUCB(LearningPolicy):
 
     def _super_arm(self, round: Round, indices: Indices, order: IntArray) -> Selection:
         good = GoodSubgroups(round, indices.satisfying, order)  # lines 8 and 9
-        return self.oracle(indices.reward, round, good)  # line 10
+        return found_by(self.oracle(indices.reward, round, good))  # line 10
 
 
 def _gives_up(second: Selection, first: Selection) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray
+from superarm.arguments import Array, IntArray, as_floats
 from superarm.errors import InvalidArgument
 from superarm.groups import Groups, own_copy
 from superarm.rewards.normal_forms import NormalForm
@@ -41,6 +41,8 @@ class Sense(enum.Enum):
 
 def tolerance(thresholds: Any) -> Any:
     """How far a value may miss its threshold and still count as good: 1e-9 times max(1, abs(threshold))."""
+    if not isinstance(thresholds, float) and getattr(thresholds, "dtype", None) != np.float64:
+        thresholds = as_floats("thresholds", thresholds, "numbers")
     return TOLERANCE * np.maximum(1.0, np.abs(thresholds))
 
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Array, IntArray, Mask, Seed, fraction, positive, whole_number
+from superarm.arguments import Array, IntArray, Mask, Seed, between, fraction, whole_number
 from superarm.errors import InvalidArgument
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.index_policy import IndexPolicy
@@ -82,9 +82,9 @@ class ACCUCB(IndexPolicy):
         super().__init__(oracle, seed)
         self.tree = None
         self.horizon = None if horizon is None else whole_number("horizon", horizon, 1)
-        self.v1 = None if v1 is None else positive("v1", v1)
-        self.v2 = positive("v2", v2)
-        self.rho = fraction("rho", rho)
+        self.v1 = None if v1 is None else between("v1", v1, 1.0 / MOST, MOST)
+        self.v2 = between("v2", v2, 1.0 / MOST, MOST)
+        self.rho = between("rho", fraction("rho", rho), 1.0 / MOST, 1.0)
 
     def _index(self, round: Round) -> Array:
         """The index of every arm, that of its leaf."""
@@ -116,7 +116,7 @@ class ACCUCB(IndexPolicy):
     def _radius(self, count: IntArray | Array, t: int) -> Array:
         """c: infinite where there is no outcome."""
         horizon = 2 ** t.bit_length() if self.horizon is None else max(self.horizon, t)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(count > 0, np.sqrt(2.0 * math.log(horizon) / np.asarray(count, dtype=np.float64)), np.inf)
 
     def _width(self, level: IntArray, dimension: int) -> Array:
@@ -127,6 +127,7 @@ class ACCUCB(IndexPolicy):
         return math.sqrt(dimension) if self.v1 is None else self.v1
 
 
+MOST = 1e50  # of factors of the width: products of them are numbers
 MOST_DIMENSIONS = 40  # keys are 64-bit integers: 2^40 children and still 2^23 cells with a number
 BELOW_ONE = float(np.nextafter(1.0, 0.0))
 

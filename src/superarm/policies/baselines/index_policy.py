@@ -12,7 +12,7 @@ from superarm.arguments import Array, IntArray, Mask, Seed, seed_number
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
-from superarm.policies.learner import oracle_or_exact
+from superarm.policies.learner import found_by, oracle_or_exact
 from superarm.policies.policy import StorablePolicy
 from superarm.policies.ties import tie_order
 from superarm.round import Outcomes, Round, checked_round
@@ -37,7 +37,7 @@ class IndexPolicy(StorablePolicy, ABC):
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
         index = self.indices(round).reward
-        return self.oracle(index, round, GoodSubgroups(round, None, tie_order(round, self.seed)))
+        return found_by(self.oracle(index, round, GoodSubgroups(round, None, tie_order(round, self.seed))))
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``; NaN where an outcome never came."""
