@@ -33,6 +33,8 @@ class Call:
     takes
         by argument: kinds of values (see :mod:`tests.nasty.values`) that it takes on purpose, of those that an argument
         must otherwise refuse
+    lookalikes
+        arguments and values that have the members asked for but mean something else, and what these are
     most
         by argument: the largest number thrown, and why; more would be legal and take for ever, or all memory
     """
@@ -40,6 +42,7 @@ class Call:
     make: Callable[[], tuple[Callable[..., Any], dict[str, Any]]]
     takes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     most: Mapping[str, tuple[float, str]] = field(default_factory=dict)
+    lookalikes: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 CONTEXTS = np.linspace(0.0, 1.0, 6)[:, None]
@@ -143,11 +146,13 @@ def _later(make: Callable[[], Any], method: str, /, **arguments: Any) -> Any:
     return lambda: (getattr(make(), method), dict(arguments))
 
 
-SEED = {"seed": ("none",)}
+FRAME_NAMES = ("a frame", "an empty frame", "a lazy frame", "a pandas frame")
 CALLABLE = ("classes", "callables")
 MEAN = {"mean": CALLABLE}
 ORACLE = {"oracle": ("callables",)}
 PATH = ("text",)
+FRAMES = {("policy", name): "select and update, of columns" for name in FRAME_NAMES}
+GOOD = {("reward", "good subgroups"): "value, of a group"}
 CALLS: dict[str, Call] = {
     # --- a round
     "Round": Call(
@@ -165,6 +170,7 @@ CALLS: dict[str, Call] = {
             "groups": ("text", "booleans", "complex"),
             "arm_ids": ("text", "booleans", "complex"),
         },
+        lookalikes=GOOD,
     ),
     "Round.check_arms": Call(_later(a_round, "check_arms", arms=[0, 1], argument="arms"), takes={"argument": ANY}),
     "Round.from_frame": Call(
@@ -198,7 +204,7 @@ CALLS: dict[str, Call] = {
     "Custom": Call(_with(sa.Custom, function=np.median, monotone="increasing"), takes={"function": CALLABLE}),
     "TransformedSum": Call(_with(sa.TransformedSum, function=np.log1p, weights=1.0), takes={"function": CALLABLE}),
     "Constraint": Call(_with(sa.Constraint, reward=sa.Sum(), sense=">=", threshold=0.2)),
-    "tolerance": Call(_with(sa.tolerance, thresholds=1.0)),
+    "tolerance": Call(_with(sa.tolerance, thresholds=1.0), takes={"thresholds": ("missing",)}),
     # --- what is believed
     **{
         name: Call(_with(getattr(sa, name), lengthscale=0.5, variance=1.0))
@@ -215,7 +221,9 @@ CALLS: dict[str, Call] = {
         takes=MEAN,
     ),
     "SparsePosterior": Call(
-        _with(sa.SparsePosterior, kernel=KERNEL, noise_std=0.1, inducing=sa.GreedyVariance(), mean=0.0), takes=MEAN
+        _with(sa.SparsePosterior, kernel=KERNEL, noise_std=0.1, inducing=sa.GreedyVariance(), mean=0.0),
+        takes=MEAN,
+        lookalikes={("inducing", name): "choose, of something else" for name in ("a module", "an oracle")},
     ),
     **{
         f"{cls.__name__}.{method}": Call(
@@ -261,8 +269,15 @@ CALLS: dict[str, Call] = {
     "GoodSubgroups": Call(
         lambda: (
             sa.GoodSubgroups,
-            {"round": a_round(), "satisfying": PAIRS[:, 1], "order": np.arange(6)},
-        )
+            {
+                "round": a_round(),
+                "satisfying": PAIRS[:, 1],
+                "order": np.arange(6),
+                "promises": a_round().promises,
+                "closed": np.array([True, False]),
+            },
+        ),
+        takes={"closed": ("booleans",)},
     ),
     "GoodSubgroups.allows": Call(lambda: (good(a_round()).allows, {"arms": [0, 1]})),
     "GoodSubgroups.counts": Call(lambda: (good(a_round()).counts, {"label": "a"})),
@@ -403,13 +418,17 @@ CALLS: dict[str, Call] = {
         if hasattr(getattr(sa, name), method)
     },
     "load": Call(lambda: (sa.load, {"path": saved_policy()}), takes={"path": PATH}),
-    "storable": Call(_with(sa.storable, upgrade=lambda fields: fields, formerly=("Old",)), takes={"upgrade": CALLABLE}),
+    "storable": Call(
+        _with(sa.storable, upgrade=lambda fields: fields, formerly=("Old",), shapes={"rows": "n 3"}),
+        takes={"upgrade": CALLABLE},
+    ),
     "simulate": Call(
         lambda: (
             sa.simulate,
             {"policy": sa.CUCB(), "environment": federated(), "rounds": 2, "seed": 0, "zeta": 0.5},
         ),
         most={"rounds": (20, "rounds that are played")},
+        lookalikes=FRAMES,
     ),
     # --- environments and data
     "environments.Federated": Call(
@@ -491,6 +510,9 @@ CALLS: dict[str, Call] = {
             },
         ),
         takes={"cache": ("text",)},
+    ),
+    "datasets.download.cache_folder": Call(
+        _with(download.cache_folder, cache=Path("cache")), takes={"cache": ("text",)}
     ),
     "datasets.download.fetch": Call(
         lambda: (
@@ -624,7 +646,7 @@ CALLS: dict[str, Call] = {
         )
     ),
     # --- suites
-    "check_reward": Call(_with(sa.check_reward, reward=sa.Sum(), arms=3, seed=0)),
+    "check_reward": Call(_with(sa.check_reward, reward=sa.Sum(), arms=3, seed=0), lookalikes=GOOD),
     "check_group_reward": Call(_with(sa.check_group_reward, reward=sa.Sum(), arms=2, seed=0)),
     "check_posterior": Call(
         lambda: (sa.check_posterior, {"posterior": prior(), "dimension": 1, "seed": 0}),
@@ -638,6 +660,7 @@ CALLS: dict[str, Call] = {
     "check_policy": Call(
         lambda: (sa.check_policy, {"policy": sa.CUCB(), "dimension": 1, "seed": 0}),
         most={"dimension": (100, "features of a context")},
+        lookalikes=FRAMES,
     ),
     "check_environment": Call(
         lambda: (sa.check_environment, {"environment": federated(), "rounds": 2, "repetitions": 5, "seed": 0}),
@@ -647,13 +670,18 @@ CALLS: dict[str, Call] = {
 
 CHECKED = "superarm calls it with arrays that it has checked, once for every group of every round"
 RECORD = "a record that superarm fills; it holds what it is given"
+HELPER = "a helper of its room, whose callers have checked what they pass on"
 PROTOCOL = "a contract, which nobody calls"
 PYTHON = "an enumeration, whose look-up is Python's"
+FORM = "what a group reward says of itself; check_group_reward tells whether it is true"
 # Public callables at which nothing is thrown, and why.
 LEFT_OUT: dict[str, str] = {
-    **dict.fromkeys(("Outcomes", "TouchedGroup", "Selection", "theory.RoundGains", "theory.GreedyGain"), RECORD),
-    **dict.fromkeys(("theory.FeasibleGain", "theory.Bounds", "theory.RunBounds", "theory.KernelRate"), RECORD),
-    **dict.fromkeys(("Indices", "calibration.Verdict", "regret.Performance"), RECORD),
+    **dict.fromkeys(("Outcomes", "TouchedGroup", "Selection", "Indices", "calibration.Verdict"), RECORD),
+    **dict.fromkeys(("theory.RoundGains", "theory.GreedyGain", "theory.FeasibleGain", "theory.Bounds"), RECORD),
+    **dict.fromkeys(("theory.RunBounds", "theory.KernelRate", "regret.Performance"), RECORD),
+    **{f"normal_forms.{name}": FORM for name in ("Filter", "Witness", "WeightedSum", "Blocks", "Dispersion")},
+    **{f"datasets.download.{name}": HELPER for name in ("load_frame", "keep_frame", "checked_console", "byte_bar")},
+    "datasets.movielens.report_fetch": HELPER,
     **dict.fromkeys(("regret.super_arm_regret", "regret.total_regret"), "arithmetic, of columns as of numbers"),
     **dict.fromkeys(("Comparable", "environments.Environment", "posteriors.Posterior"), PROTOCOL),
     **dict.fromkeys(("posteriors.Kernel", "posteriors.InducingRule"), PROTOCOL),
@@ -663,9 +691,14 @@ LEFT_OUT: dict[str, str] = {
 INNER: dict[str, str] = dict.fromkeys(
     (
         *("value", "values", "scores", "transform", "normal_form", "check_size", "entries"),  # of rewards
-        *("caps", "totals", "thresholds"),  # of feasible sets and constraints
-        *("diagonal", "into", "choose"),  # of kernels and inducing rules
-        *("described", "is_free", "is_good", "kept", "margins", "valued"),  # of good subgroups
+        *("attainable", "whole", "has_size", "root"),  # of normal forms
+        *("caps", "totals", "thresholds", "allows", "largest_sum", "most_groups"),  # of feasible sets and constraints
+        *("diagonal", "into", "choose", "gradients", "parameters", "with_parameters"),  # of kernels and inducing rules
+        *("by_lengthscale", "reciprocals"),  # of stationary kernels
+        "check_fields",  # of what is loaded
+        *("described", "is_free", "is_good", "is_closed", "kept", "margins", "valued"),  # of good subgroups
     ),
     CHECKED,
 )
+KERNELS = ("SquaredExponential", "Matern12", "Matern32", "Matern52", "Linear", "RationalQuadratic")
+LEFT_OUT |= {f"{name}.__call__": CHECKED for name in (*KERNELS, "posteriors.SumKernel", "posteriors.ProductKernel")}

@@ -66,11 +66,11 @@ def thrown(call: Call, argument: str, value: Any) -> bool:
     return not (isinstance(value, Real) and not (isinstance(value, float) and math.isnan(value)) and value > most[0])
 
 
-def fault(call: Call, argument: str, kind: str, make: Callable[[], Any]) -> str | None:
+def fault(call: Call, argument: str, kind: str, name: str, make: Callable[[], Any]) -> str | None:
     """What is wrong with how the callable meets the value: None where it refuses as superarm does, or works."""
     function, arguments = call.make()
     value = make()
-    if not thrown(call, argument, value):
+    if (argument, name) in call.lookalikes or not thrown(call, argument, value):
         return None
     arguments[argument] = value
     try:
@@ -106,8 +106,9 @@ def used(result: Any) -> None:
             result.outcomes(round, np.random.default_rng(0))
     elif hasattr(result, "select") and hasattr(result, "update"):
         if not isinstance(result, sa.Clairvoyant):
-            arms = result.select(a_round()).arms
-            result.update(a_round(), arms, PAIRS[: len(arms)])
+            selection = result.select(a_round())
+            if isinstance(selection, sa.Selection):  # an oracle of one's own may return anything
+                result.update(a_round(), selection.arms, PAIRS[: len(selection.arms)])
     elif hasattr(result, "predict") and hasattr(result, "condition"):
         result.condition(CONTEXTS, PAIRS).predict(CONTEXTS)
     elif callable(result) and hasattr(result, "diagonal"):

@@ -94,7 +94,6 @@ MISSING: dict[str, Callable[[], Any]] = {
     "a pandas column with nulls": lambda: pd.Series([0.5, None, 0.5, 0.5, 0.5, 0.5]),
     "a nullable column": lambda: pd.Series([1, None, 1, 1, 1, 1], dtype="Int64"),
     "a column of times": lambda: pl.Series([dt.datetime(2020, 1, 1), None]),
-    "objects with None": lambda: _objects(0.5, None, 0.5, 0.5, 0.5, 0.5),
 }
 CLASSES: dict[str, Callable[[], Any]] = {
     "a class of rewards": lambda: sa.Sum,
@@ -173,6 +172,7 @@ ARRAYS: dict[str, Callable[[], Any]] = {
     "booleans": lambda: np.array([True, False] * 3),
     "a list of booleans": lambda: [True, False],
     "objects": lambda: _objects(object(), {}, [1], None, "x", 1.0),
+    "objects with None": lambda: _objects(0.5, None, 0.5, 0.5, 0.5, 0.5),
     "objects that are numbers": lambda: _objects(0.1, 0.2, 0.3, 0.4, 0.5, 0.6),
     "an array of one object": lambda: np.array(object()),
     "times": lambda: np.arange(6).astype("datetime64[D]"),
