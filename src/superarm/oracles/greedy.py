@@ -162,7 +162,7 @@ class _Repair:
         self.position = np.empty(len(round), dtype=np.intp)
         self.position[good.order] = np.arange(len(round))
         self.chosen = np.empty(0, dtype=np.intp)
-        self.settled: set[int] = set()
+        self.repaired: set[int] = set()
         self.given_up: set[int] = set(np.flatnonzero((self.caps == 0) | good.closed).tolist())
         for promised in good.promised:
             if promised.form is not None:
@@ -178,14 +178,14 @@ class _Repair:
         while self._take():
             codes = self.round.grouping.codes[self.chosen]
             for group in dict.fromkeys(codes.tolist()):
-                if group not in self.settled:
-                    self._settle(group)
-        for group in sorted(self.settled):
+                if group not in self.repaired:
+                    self._repair(group)
+        for group in sorted(self.repaired):
             self._polish(group)
         return self.chosen
 
     def _take(self) -> bool:
-        """Fill the room: settled groups stay good, others are repaired afterwards. Whether anything was taken."""
+        """Fill the room: repaired groups stay good, others are repaired afterwards. Whether anything was taken."""
         codes = self.round.grouping.codes
         count = np.bincount(codes[self.chosen], minlength=len(self.round.labels))
         closed = np.isin(codes, list(self.given_up))
@@ -202,7 +202,7 @@ class _Repair:
                 group = int(codes[arm])
                 if count[group] >= self.caps[group]:
                     continue
-                if group in self.settled and not self.good.is_good(group, _changed(self._part(group), (), (arm,))):
+                if group in self.repaired and not self.good.is_good(group, _changed(self._part(group), (), (arm,))):
                     continue
                 self._apply((), (arm,))
                 count[group] += 1
@@ -214,12 +214,12 @@ class _Repair:
             left = left[~np.isin(left, self.chosen)]
         return taken
 
-    def _settle(self, group: int) -> None:
+    def _repair(self, group: int) -> None:
         """Change the group's part until it is good, one arm at a time; give the group up where that fails."""
         for _ in range(len(self.round.grouping.members(group))):
             part = self._part(group)
             if self.good.is_good(group, part):
-                self.settled.add(group)
+                self.repaired.add(group)
                 return
             step = self._step(group, part)
             if step is None:
@@ -228,7 +228,7 @@ class _Repair:
         part = self._part(group)
         if not self.good.is_good(group, part):
             self._apply(tuple(part.tolist()), self._single(group, part))
-        (self.settled if len(self._part(group)) else self.given_up).add(group)
+        (self.repaired if len(self._part(group)) else self.given_up).add(group)
 
     def _step(self, group: int, part: IntArray) -> tuple[Subset, Subset] | None:
         """The change that makes the part good at the least loss, else the one that comes nearest."""

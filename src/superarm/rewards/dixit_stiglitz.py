@@ -96,8 +96,8 @@ class DixitStiglitz(Comparable):
         """
         unit = np.ones(len(thresholds))
         sizes = np.abs(outcomes)
-        told = sizes[sizes > NEGLIGIBLE]
-        if len(told) and not 1.0 / self._reach <= told.min() <= told.max() <= self._reach:
+        counted = sizes[sizes > NEGLIGIBLE]
+        if len(counted) and not 1.0 / self._reach <= counted.min() <= counted.max() <= self._reach:
             largest = np.full(len(thresholds), NEGLIGIBLE)
             np.maximum.at(largest, groups, sizes)
             unit = largest / self._reach
