@@ -100,13 +100,15 @@ class Judge:
 
     def at_least(self) -> Array:
         """(G,) what p of every group, picked whole, is at least, as far as its arms alone tell."""
-        bounds = np.zeros(len(self.round.labels))
-        for promise, certificate in zip(self.round.promises, self.certificates, strict=True):
+        grouping = self.round.grouping
+        bounds = np.zeros(len(grouping))
+        for number, promise in enumerate(self.round.promises):
             if len(promise.groups):
-                arms = np.concatenate([self.round.grouping.members(group) for group in promise.groups.tolist()])
-                sizes = self.round.grouping.sizes[promise.groups]
+                arms = grouping.order[(self._promise_of == number)[grouping.codes[grouping.order]]]  # group by group
                 mean, std = self.belief.mean[arms, 1], self.belief.std[arms, 1]
-                bounds[promise.groups] = certificate.at_least(promise, promise.thresholds, sizes, mean, std)
+                bounds[promise.groups] = self.certificates[number].at_least(
+                    promise, promise.thresholds, grouping.sizes[promise.groups], mean, std
+                )
         return bounds
 
     def each(self, sets: list[IntArray]) -> Verdicts:
