@@ -127,8 +127,8 @@ MUTANTS = (
     Mutant("selection.py", "upper_bound=max(upper_bound, value),", "upper_bound=upper_bound,", "test_selection.py"),
     Mutant(
         "oracles/good_subgroups.py",
-        "good & ~self.closed[groups]",
-        "good",
+        "(good | np.isnan(values)) & ~self.closed[groups]",
+        "good | np.isnan(values)",
         "oracles/test_closed.py oracles/test_good_subgroups.py",
     ),
     Mutant(

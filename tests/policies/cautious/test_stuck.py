@@ -6,6 +6,7 @@ import pytest
 import superarm as sa
 from tests.policies.cautious.stuck import ARRIVES, ROUNDS, Pessimist, island, noisy, short
 
+SEEDS = [0, pytest.param(1, marks=pytest.mark.slow)]
 CASES = {"island good": island(good=True), "island bad": island(good=False), "noisy": noisy(), "short": short()}
 
 
@@ -27,7 +28,7 @@ def test_pessimist_is_a_policy():
     sa.check_policy(Pessimist(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.4), noise_std=0.1)))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_pessimism_never_sets_foot_on_the_island(seed):
     good, bad = (play(CASES[name], Pessimist, seed) for name in ("island good", "island bad"))
     assert share(good) < 0.5
@@ -38,7 +39,7 @@ def test_pessimism_never_sets_foot_on_the_island(seed):
         assert trace.filter(pl.col("t") > 1)["reward"].min() > 0.0  # home is certified
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_pessimism_stops_playing_where_it_cannot_be_sure(seed):
     trace = play(CASES["noisy"], Pessimist, seed)
     assert 0.0 < share(trace) < 0.05  # it explored
@@ -46,13 +47,13 @@ def test_pessimism_stops_playing_where_it_cannot_be_sure(seed):
     assert trace["optimal_reward"].min() > 0.0
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_pessimism_settles_for_the_contexts_that_it_met_first(seed):
     trace = play(CASES["short"], Pessimist, seed)
     assert 0.0 < share(trace.filter(pl.col("t") > ROUNDS - 20)) < 0.6
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_optimism_is_not_stuck(seed):
     """What is there to be had; on the bad island at the price of promises."""
     traces = {name: play(case, sa.TCGPUCB, seed) for name, case in CASES.items()}
