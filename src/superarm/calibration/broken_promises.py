@@ -38,14 +38,14 @@ def kept(round: Round, arms: Any, outcomes: npt.ArrayLike) -> dict[Hashable, boo
     that lie near their thresholds: judge by averages where you can. Groups without a promise are left out, and so are
     those with a missing outcome.
     """
-    shown = Outcomes.of(round, arms, outcomes)
+    observed = Outcomes.of(round, arms, outcomes)
     second = np.zeros(len(round))
-    second[shown.arms] = np.nan_to_num(shown.values[:, 1])
-    missing = set(shown.arms[np.isnan(shown.values[:, 1])].tolist())
+    second[observed.arms] = np.nan_to_num(observed.values[:, 1])
+    missing = set(observed.arms[np.isnan(observed.values[:, 1])].tolist())
     good = GoodSubgroups(round, second)
     return {
         group.label: good.keeps(group)
-        for group in good.touched(shown.arms)
+        for group in good.touched(observed.arms)
         if group.margin is not None and missing.isdisjoint(group.arms)
     }
 

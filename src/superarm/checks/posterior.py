@@ -93,14 +93,16 @@ def _check_covariance(posterior: Posterior, belief: Belief, contexts: Array) -> 
 
 
 def _check_learning(posterior: Learns, contexts: Array, rng: np.random.Generator) -> None:
-    shown = posterior.condition(rng.uniform(size=(30, contexts.shape[1])), rng.normal(size=(30, 2)))
-    if not isinstance(shown, Learns):
-        raise NonConforming(f"condition returned a {type(shown).__name__}, which has lost the method learned")
-    before = _belief(shown, contexts)
+    conditioned = posterior.condition(rng.uniform(size=(30, contexts.shape[1])), rng.normal(size=(30, 2)))
+    if not isinstance(conditioned, Learns):
+        raise NonConforming(f"condition returned a {type(conditioned).__name__}, which has lost the method learned")
+    before = _belief(conditioned, contexts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say about outcomes that mean nothing
-        once, again = (shown.learned(LEARNING, np.random.default_rng(0)) for _ in range(2))
-    _same(before, _belief(shown, contexts), 0.0, "learned changed the posterior it was called on; return a new one")
+        once, again = (conditioned.learned(LEARNING, np.random.default_rng(0)) for _ in range(2))
+    _same(
+        before, _belief(conditioned, contexts), 0.0, "learned changed the posterior it was called on; return a new one"
+    )
     _same(_belief(once, contexts), _belief(again, contexts), 0.0, "learned gives another belief for the same seed")
 
 

@@ -40,10 +40,11 @@ def check_reward(reward: Reward, *, arms: int = 6, seed: int = 0) -> None:
             continue
         everyone = np.arange(arms)
         for subset in _subsets(everyone):
-            told = reward.transform(float(np.sum(reward.scores(outcomes[subset], subset))))
+            summed = reward.transform(float(np.sum(reward.scores(outcomes[subset], subset))))
             value = reward.value(outcomes[subset], subset)
             require(
-                abs(told - value) <= CLOSE * max(1.0, abs(value)), f"transform(sum of scores) is {told}, value {value}"
+                abs(summed - value) <= CLOSE * max(1.0, abs(value)),
+                f"transform(sum of scores) is {summed}, value {value}",
             )
 
 

@@ -14,26 +14,20 @@ from superarm.errors import UnexpectedData
 # as the paper counts them.
 NO_GENRES = "(no genres listed)"
 GENRES = (
-    "Action",
-    "Adventure",
-    "Animation",
-    "Children",
-    "Comedy",
-    "Crime",
-    "Documentary",
-    "Drama",
-    "Fantasy",
-    "Film-Noir",
-    "Horror",
-    "IMAX",
-    "Musical",
-    "Mystery",
-    "Romance",
-    "Sci-Fi",
-    "Thriller",
-    "War",
-    "Western",
-    NO_GENRES,
+    *("Action", "Adventure", "Animation", "Children", "Comedy", "Crime", "Documentary", "Drama", "Fantasy"),
+    *(
+        "Film-Noir",
+        "Horror",
+        "IMAX",
+        "Musical",
+        "Mystery",
+        "Romance",
+        "Sci-Fi",
+        "Thriller",
+        "War",
+        "Western",
+        NO_GENRES,
+    ),
 )
 LEAST_STARS, MOST_STARS = 0.5, 5.0
 
