@@ -1,8 +1,7 @@
 """The transforms against plain Python over the rows."""
 
-# ruff: noqa: RUF001  # true minus signs and dashes
+# ruff: noqa: RUF001  # true dashes
 
-import math
 import statistics
 
 import polars as pl
@@ -11,9 +10,8 @@ import pytest
 from superarm.errors import InvalidArgument
 from superarm.experiments import measures
 from superarm.experiments.measures import summary
-from superarm.report import figures, panels, theme
-from superarm.report.numbers import number, spread
-from tests.report.samples import POLICIES, ZETAS, bounds, results
+from superarm.report import theme
+from tests.report.samples import POLICIES, results
 
 
 @pytest.fixture(scope="module")
@@ -158,17 +156,6 @@ def test_a_run_with_an_almost_empty_benchmark_hardly_moves_the_pooled_ratio():
     assert row["reward_ratio_spread"] < 0.1
 
 
-def test_thinning_keeps_ends_and_values():
-    frame = theme.checked(results(["tcgp-ucb"], runs=1, rounds=1000))
-    whole = measures.cumulative(frame, "reward").rename({"value": "mean"})
-    thin = panels.thinned(whole)
-    assert thin.height == panels.DRAWN
-    assert thin["t"][0] == 1
-    assert thin["t"][-1] == 1000
-    assert set(thin["t"].diff().drop_nulls()) <= {5, 6}
-    assert thin.join(whole, on=["policy", "run", "t", "mean"], how="semi").height == thin.height
-
-
 def test_times_are_quantiles_of_all_rounds(frame):
     table = measures.times(frame, "select_seconds")
     for policy in POLICIES:
@@ -180,53 +167,8 @@ def test_times_are_quantiles_of_all_rounds(frame):
     assert "clairvoyant" not in set(measures.times(frame, "update_seconds")["policy"])  # its updates take no time
 
 
-def test_finals_by_zeta():
-    frame = results([*ZETAS, "clairvoyant"], experiment="tradeoff")
-    for column in ("super_arm_regret", "group_regret"):
-        finals = figures.finals_by_zeta(frame, column)
-        assert finals.height == 5 * 3
-        for policy in ZETAS:
-            found = finals.filter(pl.col("zeta") == float(policy.split("=")[1]))["value"].to_list()
-            assert found == pytest.approx([sum(row[column] for row in run) for run in runs_of(frame, policy)])
-
-
-def test_beside_the_bound_only_what_a_log_scale_can_show(frame):
-    negative = frame.with_columns(super_arm_regret=pl.when(pl.col("t") < 5).then(-1.0).otherwise("super_arm_regret"))
-    curve = figures.beside_bound(
-        negative, bounds(frame).filter(pl.col("quantity") == "super-arm regret"), "super_arm_regret"
-    )
-    assert set(curve["policy"]) == {"tcgp-ucb", "stcgp-ucb"}
-    assert curve["value"].min() > 0
-    bound = curve.filter((pl.col("kind") == "bound") & (pl.col("policy") == "tcgp-ucb"))
-    assert bound["value"].to_list() == pytest.approx([500 * math.sqrt(t) for t in range(1, 31)])
-    assert curve.filter(pl.col("kind") == "regret")["t"].min() >= 5
-
-
 def test_wrong_frames_are_refused(frame):
     with pytest.raises(InvalidArgument, match="group_regret"):
         summary(frame.drop("group_regret"))
     with pytest.raises(InvalidArgument, match="no rows"):
         summary(frame.clear())
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "–"),
-        (math.nan, "–"),
-        (0.0, "0"),
-        (0.98765, "0.988"),
-        (-12.345, "−12.35"),
-        (123.45, "123.5"),
-        (-1e6, "−1,000,000"),
-    ],
-)
-def test_numbers_as_tables_print_them(value, text):
-    assert number(value) == text
-
-
-def test_mean_and_std_share_their_decimals():
-    assert spread(0.9881, 0.0312) == "0.988 ± 0.031"
-    assert spread(-0.0001, 2.0) == "0.000 ± 2.000"
-    assert spread(143.21, 3.456) == "143.2 ± 3.5"
-    assert spread(1.0, None) == "1.000"

@@ -1,3 +1,4 @@
+import math
 import warnings
 
 import altair as alt
@@ -5,7 +6,7 @@ import polars as pl
 import pytest
 
 from superarm.experiments.measures import cumulative, over_runs
-from superarm.report import figures, theme
+from superarm.report import figures, panels, theme
 from superarm.report.page import export
 from tests.report.samples import MANY, POLICIES, ZETAS, bounds, results
 
@@ -165,3 +166,36 @@ def test_a_regret_that_the_log_scale_cannot_show_is_told(frame):
 def test_names_of_policies_may_hold_anything():
     frame = results(["a.b [c] 'd' \"e\" <f>", "tcgp-ucb"])
     assert b"<svg" in export(figures.regret(frame))["svg"]
+
+
+def test_thinning_keeps_ends_and_values():
+    frame = theme.checked(results(["tcgp-ucb"], runs=1, rounds=1000))
+    whole = cumulative(frame, "reward").rename({"value": "mean"})
+    thin = panels.thinned(whole)
+    assert thin.height == panels.DRAWN
+    assert thin["t"][0] == 1
+    assert thin["t"][-1] == 1000
+    assert set(thin["t"].diff().drop_nulls()) <= {5, 6}
+    assert thin.join(whole, on=["policy", "run", "t", "mean"], how="semi").height == thin.height
+
+
+def test_finals_by_zeta():
+    frame = results([*ZETAS, "clairvoyant"], experiment="tradeoff")
+    for column in ("super_arm_regret", "group_regret"):
+        finals = figures.finals_by_zeta(frame, column)
+        assert finals.height == 5 * 3
+        for policy in ZETAS:
+            found = finals.filter(pl.col("zeta") == float(policy.split("=")[1]))["value"].to_list()
+            assert found == pytest.approx([frame.filter(policy=policy, run=run)[column].sum() for run in range(3)])
+
+
+def test_beside_the_bound_only_what_a_log_scale_can_show(frame):
+    negative = frame.with_columns(super_arm_regret=pl.when(pl.col("t") < 5).then(-1.0).otherwise("super_arm_regret"))
+    curve = figures.beside_bound(
+        negative, bounds(frame).filter(pl.col("quantity") == "super-arm regret"), "super_arm_regret"
+    )
+    assert set(curve["policy"]) == {"tcgp-ucb", "stcgp-ucb"}
+    assert curve["value"].min() > 0
+    bound = curve.filter((pl.col("kind") == "bound") & (pl.col("policy") == "tcgp-ucb"))
+    assert bound["value"].to_list() == pytest.approx([500 * math.sqrt(t) for t in range(1, 31)])
+    assert curve.filter(pl.col("kind") == "regret")["t"].min() >= 5
