@@ -146,7 +146,7 @@ MUTANTS = (
         "if count[group] > self.caps[group]:",
         "oracles/test_greedy.py",
     ),
-    Mutant("oracles/scale.py", "scores >= value - best - rounding", "scores >= value - rounding", "oracles"),
+    Mutant("oracles/oracle.py", "scores >= value - best - rounding", "scores >= value - rounding", "oracles"),
     Mutant(
         "oracles/decomposition/compiled/lagrangian.py",
         "bound = A[k] + q * (G[k] - theta)",
@@ -160,12 +160,12 @@ MUTANTS = (
         "policies --ignore=tests/policies/cautious --ignore=tests/policies/baselines",
     ),
     Mutant(
-        "policies/ties.py",
+        "policies/policy.py",
         "np.random.default_rng((seed, round.t))",
         "np.random.default_rng(seed)",
         "policies/test_ties.py",
     ),
-    Mutant("policies/batch.py", "(s2 + j * v)", "(s2 + v)", "policies/test_batch.py"),
+    Mutant("policies/tcgp_ucb.py", "(s2 + j * v)", "(s2 + v)", "policies/test_batch.py"),
     Mutant(
         "policies/baselines/acc_ucb.py",
         "bound[leaves.parent] + width / self.rho",
@@ -191,7 +191,7 @@ MUTANTS = (
         "policies/cautious",
     ),
     Mutant(
-        "policies/cautious/subset_search.py",
+        "policies/cautious/searches.py",
         "promise.thresholds + promise.sense.sign * shift[promise.groups]",
         "promise.thresholds + shift[promise.groups]",
         "policies/cautious",

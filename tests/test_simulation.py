@@ -6,8 +6,7 @@ import pytest
 
 import superarm as sa
 from superarm.environments.federated import Federated
-from superarm.policies.baselines.clairvoyant import Clairvoyant
-from superarm.policies.baselines.uniform import Uniform
+from superarm.policies.baselines.reference import Clairvoyant, Uniform
 from superarm.regret import optimum
 from superarm.simulation import simulate, stream, with_regret
 

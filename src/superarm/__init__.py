@@ -28,10 +28,9 @@ from superarm.oracles.milp.milp import MILP
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.policies.baselines.acc_ucb import ACCUCB
 from superarm.policies.baselines.cc_mab import CCMAB
-from superarm.policies.baselines.clairvoyant import Clairvoyant
 from superarm.policies.baselines.cucb import CUCB
 from superarm.policies.baselines.gp_ucb import CGPUCB, OCLOKUCB
-from superarm.policies.baselines.uniform import Uniform
+from superarm.policies.baselines.reference import Clairvoyant, Uniform
 from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.policy import load
 from superarm.policies.tcgp_ts import TCGPTS

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import superarm as sa
 from superarm.errors import InvalidArgument
-from superarm.policies.batch import belief_in_order, by_index
+from superarm.policies.tcgp_ucb import belief_in_order, by_index
 from tests.members import POSTERIORS
 from tests.policies.rounds import federated
 from tests.posteriors.dense import FORMULAS, DenseGP, independent, scaled_distance

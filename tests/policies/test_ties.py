@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 import superarm as sa
 from superarm.policies.baselines.index_policy import ahead
-from superarm.policies.ties import tie_order
+from superarm.policies.policy import tie_order
 
 
 def a_round(feasible, arms=12):

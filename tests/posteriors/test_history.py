@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from superarm.posteriors.history import History, collapse, joined, merged
-from superarm.posteriors.rows import fingerprint
+from superarm.posteriors.history import History, collapse, fingerprint, joined, merged
 
 
 def remembered(x, y, sizes):

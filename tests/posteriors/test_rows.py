@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from superarm.posteriors.rows import distinct_rows, find_rows, fingerprint
+from superarm.posteriors.history import distinct_rows, find_rows, fingerprint
 
 
 def test_fingerprints_depend_on_bytes_and_seed_only():

@@ -21,10 +21,9 @@ from superarm.kernels.kernel import Kernel
 from superarm.kernels.stationary import Matern52, SquaredExponential
 from superarm.policies.baselines.acc_ucb import ACCUCB
 from superarm.policies.baselines.cc_mab import CCMAB
-from superarm.policies.baselines.clairvoyant import Clairvoyant
 from superarm.policies.baselines.cucb import CUCB
 from superarm.policies.baselines.gp_ucb import CGPUCB, OCLOKUCB
-from superarm.policies.baselines.uniform import Uniform
+from superarm.policies.baselines.reference import Clairvoyant, Uniform
 from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.tcgp_ts import TCGPTS
 from superarm.policies.tcgp_ucb import TCGPUCB

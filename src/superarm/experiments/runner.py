@@ -30,7 +30,7 @@ from superarm.experiments.experiment import BENCHMARK, Experiment, Setting, run_
 from superarm.experiments.results import SCHEMA, Results, as_parquet, claim_folder, read, write
 from superarm.kernels import stationary
 from superarm.oracles.decomposition.model import compiled
-from superarm.posteriors import rows
+from superarm.posteriors import history
 from superarm.posteriors.engines.state_space import state_space
 from superarm.simulation import PLAYED, play, with_regret
 from superarm.storage import TEMPORARY, alone, replace_file
@@ -180,7 +180,7 @@ def _compile() -> None:
     """Load, or compile, whatever a policy may need."""
     compiled()
     stationary.loops()
-    rows.loops()
+    history.loops()
     state_space.loops()
 
 

@@ -15,9 +15,9 @@ from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.learner import Learner, LearningPolicy, found_by, oracle_or_exact
+from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
-from superarm.posteriors.rows import distinct_rows
 from superarm.round import Round, checked_round
 from superarm.selection import Selection
 

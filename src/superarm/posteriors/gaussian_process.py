@@ -17,11 +17,11 @@ from superarm.posteriors.engines.exact import Catalogue, ExactEngine
 from superarm.posteriors.engines.inducing import GreedyVariance, InducingRule, PairedRule
 from superarm.posteriors.engines.low_rank import error_bounds
 from superarm.posteriors.engines.sparse import SparseEngine
+from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.learning.fitting import learned
 from superarm.posteriors.learning.learning import LEARNING, Learning
 from superarm.posteriors.outputs import Coregionalised, Mean, Outputs, PointKernel
 from superarm.posteriors.posterior import Belief, checked_contexts
-from superarm.posteriors.rows import distinct_rows
 from superarm.posteriors.two_outputs import TwoOutputs
 from superarm.storage import storable
 

@@ -18,7 +18,7 @@ from superarm.arguments import Array, Mask, Seed, whole_number
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import Data, Engine, Observations, semidefinite_root
-from superarm.posteriors.history import Collapsed, History, collapse, joined
+from superarm.posteriors.history import Collapsed, History, collapse, distinct_rows, joined
 from superarm.posteriors.outputs import (
     CheckedMean,
     Coregionalised,
@@ -34,7 +34,6 @@ from superarm.posteriors.outputs import (
     mean_at,
 )
 from superarm.posteriors.posterior import Belief, checked_contexts, checked_outcomes
-from superarm.posteriors.rows import distinct_rows
 from superarm.storage import storable
 
 # Share of the prior variance up to which a difference of covariances may be rounding.

@@ -18,9 +18,9 @@ from superarm.arguments import Array, IntArray, as_floats, listed, positive, who
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.posteriors.gaussian_process import ExactPosterior
+from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.picked import Picked
 from superarm.posteriors.posterior import checked_contexts
-from superarm.posteriors.rows import distinct_rows
 
 RoundsOfContexts = Iterable[npt.ArrayLike]
 

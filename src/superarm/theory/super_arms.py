@@ -11,7 +11,7 @@ from superarm.arguments import Array, IntArray, listed
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.gaussian_process import ExactPosterior
-from superarm.posteriors.rows import distinct_rows
+from superarm.posteriors.history import distinct_rows
 from superarm.round import Round, checked_round
 from superarm.theory.information import Variances, noise_variance
 

@@ -7,7 +7,7 @@ import numpy as np
 import superarm as sa
 from superarm.environments.gp_sample import gp_draw
 from superarm.policies.cautious.certificates import Judge
-from superarm.policies.cautious.subset_search import SubsetSearch
+from superarm.policies.cautious.searches import SubsetSearch
 
 KERNEL = sa.SquaredExponential(lengthscale=0.3)
 NOISE = 0.1

@@ -4,7 +4,7 @@ import numpy as np
 
 import superarm as sa
 from superarm.policies.cautious.certificates import Judge
-from superarm.policies.cautious.group_search import GroupSearch
+from superarm.policies.cautious.searches import GroupSearch
 from tests.policies.cautious.small import EPS, PRIOR
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.policies.cautious.subset_search import REFUSED
+from superarm.policies.cautious.searches import REFUSED
 from tests.policies.cautious.small import CONSTRAINTS, EPS, PRIOR, Small, played, search_of
 
 

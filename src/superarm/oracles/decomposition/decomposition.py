@@ -1,6 +1,6 @@
 """The exact oracle as users meet it, and its search: three loops, of which the outer two mostly run once.
 
-1. :func:`~superarm.oracles.scale.solved_to_scale` solves again on a finer scale, without arms that cannot matter,
+1. :func:`~superarm.oracles.oracle.solved_to_scale` solves again on a finer scale, without arms that cannot matter,
    where scores differ so much that a gap is not proved on the scale of the picked ones.
 2. :meth:`_Search.on_scale` solves again with stricter promises where rounding has let a broken subgroup through.
 3. :meth:`~superarm.oracles.decomposition.profiles.Profiles.best` refines the bounds that the best combination uses.
@@ -20,8 +20,7 @@ from superarm.errors import UnsolvableRound
 from superarm.oracles.decomposition.model import build, gains_of
 from superarm.oracles.decomposition.profiles import TIES, Profiles
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.oracles.oracle import Found, additive_scores, answer, check_search, found_by_sum
-from superarm.oracles.scale import Solved, solved_to_scale
+from superarm.oracles.oracle import Found, Solved, additive_scores, answer, check_search, found_by_sum, solved_to_scale
 from superarm.round import Round
 from superarm.selection import Selection
 from superarm.storage import storable

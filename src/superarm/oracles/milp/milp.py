@@ -17,10 +17,8 @@ from superarm.arguments import Array, IntArray, Mask, magnitude
 from superarm.errors import UnsolvableRound
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.greedy import Greedy
-from superarm.oracles.milp.program import Program
-from superarm.oracles.milp.relaxations import Narrow, Relaxation, Roots, Weighted, Wide
-from superarm.oracles.oracle import Found, additive_scores, answer, check_search, found_by_sum
-from superarm.oracles.scale import Solved, solved_to_scale
+from superarm.oracles.milp.program import Narrow, Program, Relaxation, Roots, Weighted, Wide
+from superarm.oracles.oracle import Found, Solved, additive_scores, answer, check_search, found_by_sum, solved_to_scale
 from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, WeightedSum, Witness
 from superarm.round import Round
 from superarm.selection import Selection

@@ -23,10 +23,9 @@ from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle, additive_scores
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.explore import explore
-from superarm.policies.cautious.group_search import GroupSearch
 from superarm.policies.cautious.ledger import Ledger
 from superarm.policies.cautious.search import Candidate, Search
-from superarm.policies.cautious.subset_search import SubsetSearch
+from superarm.policies.cautious.searches import GroupSearch, SubsetSearch
 from superarm.policies.cautious.trial import on_credit, trial
 from superarm.policies.learner import WIDEST, Learner, LearningPolicy, oracle_or_exact
 from superarm.posteriors.learning import Learning

@@ -16,8 +16,8 @@ from superarm.arguments import Array, IntArray, Mask
 from superarm.policies.cautious.certificates.certificate import Sets
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.search import Candidate
+from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.picked import Picked
-from superarm.posteriors.rows import distinct_rows
 
 MOST_ARMS = 10  # added in a round, but for those that Exactly demands, and two groups where they are picked whole
 NEARLY = 0.9  # share of the largest variance that counts as as informative

@@ -24,7 +24,7 @@ from superarm.compiled import suited_to
 from superarm.kernels.kernel import Kernel, evaluate
 from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.engines.factor import Factor
-from superarm.posteriors.rows import find_rows, loops
+from superarm.posteriors.history import find_rows, loops
 from superarm.storage import storable
 
 

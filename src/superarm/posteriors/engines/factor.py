@@ -18,7 +18,7 @@ from scipy.linalg import blas, lapack
 from superarm.arguments import Array
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, evaluate
-from superarm.posteriors.rows import loops
+from superarm.posteriors.history import loops
 from superarm.storage import storable
 
 # Rows of a full block: large enough for fast products, small enough that the triangles take little time.

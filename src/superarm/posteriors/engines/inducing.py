@@ -16,8 +16,8 @@ from scipy.linalg import solve_triangular
 from superarm.arguments import Array, fraction, whole_number
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import semidefinite_root
+from superarm.posteriors.history import distinct_rows, fingerprint
 from superarm.posteriors.outputs import PointKernel, both_points
-from superarm.posteriors.rows import distinct_rows, fingerprint
 from superarm.storage import storable
 
 # A remainder of the prior variance that rounding does not let us tell from zero.

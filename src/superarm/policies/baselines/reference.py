@@ -1,4 +1,4 @@
-"""A random super arm: the floor under every comparison."""
+"""What every comparison lies between: a random super arm, and the best one by the truth."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import IntArray, Seed, seed_number
+from superarm.arguments import IntArray, Seed, instance, seed_number
+from superarm.environments.environment import Environment
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.policies.policy import StorablePolicy
-from superarm.policies.ties import tie_order
+from superarm.policies.policy import StorablePolicy, tie_order
+from superarm.regret import optimum
 from superarm.rewards.reward import Additive, reward_of
 from superarm.round import Outcomes, Round, checked_round
 from superarm.selection import Selection, Status
@@ -80,3 +81,22 @@ def _fitting(round: Round, order: IntArray) -> IntArray:
     place[by_group] = np.arange(len(order)) - round.grouping.starts[codes[by_group]]
     _, most = round.feasible.totals(len(round))
     return order[place < round.caps[codes]][:most]
+
+
+@dataclass(frozen=True, eq=False)
+class Clairvoyant:
+    """Knows the expected outcomes of every arm; learns nothing, and cannot be saved without its environment."""
+
+    environment: Environment
+
+    def __post_init__(self) -> None:
+        expected = "an object with rounds, expected_outcomes and outcomes"
+        instance("environment", self.environment, Environment, expected)
+
+    def select(self, round: Round) -> Selection:
+        """The best good super arm by the truth."""
+        return optimum(round, self.environment.expected_outcomes(checked_round(round)))
+
+    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+        """Check the outcomes, as every policy does, and forget them."""
+        Outcomes.of(round, arms, outcomes)
