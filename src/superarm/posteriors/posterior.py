@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from superarm.arguments import Array, IntArray, as_floats
 from superarm.errors import InvalidArgument
-from superarm.round import LARGEST
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,6 +96,4 @@ def checked_outcomes(outcomes: npt.ArrayLike, rows: int, argument: str = "outcom
         raise InvalidArgument(argument, expected, f"shape {y.shape}")
     if np.isinf(y).any():
         raise InvalidArgument(argument, expected, "infinite values")
-    if (np.abs(y) > LARGEST).any():
-        raise InvalidArgument(argument, f"numbers from {-LARGEST} to {LARGEST}, or NaN", "larger ones")
     return y
