@@ -43,7 +43,12 @@ def beta(t: int, arms: int, delta: float) -> float:
 
 
 def optimism(round: Round) -> IntArray:
-    """(M,) +1 where a larger second outcome helps the arm's group keep its promise, -1 where a smaller one does."""
+    """+1 where a larger second outcome helps an arm's group keep its promise, -1 where a smaller one does.
+
+    (M,), or (1,) where it is the same for all arms.
+    """
+    if len(round.promises) == 1 and len(round.promises[0].groups) == len(round.labels):
+        return np.array([round.promises[0].optimism], dtype=np.intp)
     per_group = np.ones(len(round.labels), dtype=np.intp)
     for promise in round.promises:
         per_group[promise.groups] = promise.optimism

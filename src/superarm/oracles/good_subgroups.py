@@ -312,7 +312,7 @@ def _permutation(order: Any, arms: int) -> IntArray:
     array = order if type(order) is np.ndarray else _as_array(order)
     if array is not None and array.shape == (arms,) and (array.dtype.kind in "iu" or not arms):
         numbers = array.astype(np.intp)
-        if not arms or (numbers.min() >= 0 and numbers.max() < arms):
+        if numbers.view(np.uintp).max(initial=0) < max(arms, 1):  # negative ones are huge there
             seen = np.zeros(arms, dtype=np.bool_)
             seen[numbers] = True
             if seen.all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
 from typing import Any, Protocol, runtime_checkable
 
@@ -91,9 +92,9 @@ def _canonical(round: Round) -> IntArray:
 
 def _above(*keys: npt.NDArray[Any]) -> Mask:
     """(n - 1,) whether each entry but the first is above the one before it, by the first key in which they differ."""
-    equal = np.ones(max(len(keys[0]) - 1, 0), dtype=np.bool_)
-    above = ~equal
-    for key in keys:
+    above: Mask = keys[0][1:] > keys[0][:-1]
+    equal = np.True_
+    for before, key in itertools.pairwise(keys):
+        equal = equal & (before[1:] == before[:-1])
         above |= equal & (key[1:] > key[:-1])
-        equal &= key[1:] == key[:-1]
     return above

@@ -5,6 +5,7 @@ A posterior is any object with the two methods of :class:`Posterior`; nothing is
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -32,21 +33,28 @@ class Belief:
 
     def __post_init__(self) -> None:
         for name in ("mean", "std"):
-            value = as_floats(name, getattr(self, name), "a finite array of shape (M, 2)").copy()
+            value = as_floats(name, getattr(self, name), "a finite array of shape (M, 2)")
+            if value.flags.writeable or value.base is not None:  # or somebody else could still change it
+                value = value.copy()
             if value.ndim != 2 or value.shape[1] != 2:
                 raise InvalidArgument(name, "a finite array of shape (M, 2)", f"shape {value.shape}")
-            if not np.isfinite(value).all():
+            if not math.isfinite(value.min(initial=0.0)) or not math.isfinite(value.max(initial=0.0)):  # NaN is both
                 raise InvalidArgument(name, "a finite array of shape (M, 2)", "NaN or infinite values")
             value.setflags(write=False)
             object.__setattr__(self, name, value)
         if self.mean.shape != self.std.shape:
             raise InvalidArgument("std", f"the shape of mean, {self.mean.shape}", f"shape {self.std.shape}")
-        if (self.std < 0).any():
+        if self.std.min(initial=0.0) < 0.0:
             raise InvalidArgument("std", "no negative standard deviation", f"{self.std.min()}")
 
     def __getitem__(self, rows: IntArray) -> Belief:
         """The belief about some of the contexts."""
-        return Belief(mean=self.mean[rows], std=self.std[rows])
+        part = object.__new__(Belief)  # which needs no second check
+        for name in ("mean", "std"):
+            values = getattr(self, name)[rows]
+            values.setflags(write=False)
+            object.__setattr__(part, name, values)
+        return part
 
 
 @runtime_checkable

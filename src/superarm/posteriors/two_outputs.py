@@ -161,7 +161,10 @@ class TwoOutputs:
         # In sorted order: equal contexts are computed once, and the order of the arms changes no bit.
         first, inverse = distinct_rows(x)
         mean, variance = self._marginals(x.take(first, axis=0))
-        return Belief(mean=mean.take(inverse, axis=0), std=np.sqrt(variance).take(inverse, axis=0))
+        mean, std = mean.take(inverse, axis=0), np.sqrt(variance).take(inverse, axis=0)
+        for array in (mean, std):
+            array.setflags(write=False)  # so a belief need not copy it
+        return Belief(mean=mean, std=std)
 
     def _marginals(self, x: Array) -> tuple[Array, Array]:
         points = self.points(x)

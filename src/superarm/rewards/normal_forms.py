@@ -76,7 +76,9 @@ class WeightedSum:
 
     def attainable(self, groups: IntArray) -> Mask:
         # The largest sum takes every positive weight, or the single largest where none is positive.
-        best = sums_by(groups, np.maximum(self.weights, 0.0), len(self.least))
+        best = np.zeros(len(self.least))
+        if self.weights.max(initial=0.0) > 0.0:
+            best = sums_by(groups, np.maximum(self.weights, 0.0), len(best))
         if (best <= 0.0).any():
             largest = np.full(len(self.least), -np.inf)
             np.maximum.at(largest, groups, self.weights)

@@ -32,7 +32,7 @@ class SubsetSearch(Search):
     """Certified super arms of one round."""
 
     def __post_init__(self) -> None:
-        self.sign = optimism(self.round)
+        self.sign = np.broadcast_to(optimism(self.round), len(self.round))
         groups = len(self.round.labels)
         self.factor = np.ones(groups)
         self.shift = np.zeros(groups)
