@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -68,11 +68,8 @@ class TouchedGroup:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TouchedGroups(Sequence[TouchedGroup]):
-    """The g touched groups column by column; a :class:`TouchedGroup` is made of each when one is looked at.
-
-    Every round touches many, and oracles are asked several times in a round.
-    """
+class TouchedGroups:
+    """The g touched groups column by column; oracles are asked several times in a round, and each answer has many."""
 
     labels: list[Hashable]
     parts: list[IntArray]  # the arms of each
@@ -83,9 +80,9 @@ class TouchedGroups(Sequence[TouchedGroup]):
     p_broken: Array | None = None  # (g,)
     regret: Array | None = None  # (g,)
 
-    @cached_property
-    def _rows(self) -> tuple[TouchedGroup, ...]:
-        nothing = [None] * len(self)
+    def rows(self) -> tuple[TouchedGroup, ...]:
+        """Each by itself."""
+        nothing = [None] * len(self.parts)
         rows = zip(
             self.labels,
             self.parts,
@@ -110,23 +107,20 @@ class TouchedGroups(Sequence[TouchedGroup]):
             for label, arms, promised, value, threshold, margin, probability, regret in rows
         )
 
-    def __len__(self) -> int:
-        return len(self.parts)
 
-    def __getitem__(self, at: Any) -> Any:
-        return self._rows[at]
+class _Groups:
+    """The tuple of touched groups of a selection; given by column, it is made when it is first looked at."""
 
-    def __iter__(self) -> Iterator[TouchedGroup]:
-        return iter(self._rows)
+    def __get__(self, selection: Selection | None, owner: type | None = None) -> tuple[TouchedGroup, ...]:
+        if selection is None:
+            raise AttributeError("groups")  # so that the field has no default
+        groups: TouchedGroups | tuple[TouchedGroup, ...] = selection.__dict__["groups"]
+        if isinstance(groups, TouchedGroups):
+            groups = selection.__dict__["groups"] = groups.rows()
+        return groups
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._rows == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(self._rows)
-
-    def __repr__(self) -> str:
-        return repr(self._rows)
+    def __set__(self, selection: Selection, groups: TouchedGroups | tuple[TouchedGroup, ...]) -> None:
+        selection.__dict__["groups"] = groups
 
 
 @runtime_checkable
@@ -175,9 +169,15 @@ class Selection:
     status: Status
     solver: str
     seconds: float
-    groups: Sequence[TouchedGroup]
+    groups: _Groups = _Groups()
     kind: Kind | None = None
     belief: Belief | None = None
+
+    def with_belief(self, belief: Belief) -> Selection:
+        """The same, with what was believed of its arms."""
+        other = copy.copy(self)
+        object.__setattr__(other, "belief", belief)
+        return other
 
     @property
     def gap(self) -> float:

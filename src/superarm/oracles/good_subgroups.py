@@ -106,7 +106,7 @@ class GoodSubgroups:
 
     def touched(self, arms: Any) -> tuple[TouchedGroup, ...]:
         """The groups that ``arms`` picks from, with value, threshold and margin, in the order of the labels."""
-        return tuple(self.described(self.valued(np.sort(self.round.check_arms(arms)))))
+        return self.described(self.valued(np.sort(self.round.check_arms(arms)))).rows()
 
     def valued(self, arms: IntArray) -> Valued:
         """The groups that ``arms``, ascending, touch, with their parts and rewards; trusts its arguments."""

@@ -119,7 +119,7 @@ class TCGPUCB(LearningPolicy):
         """Pick a super arm; pure."""
         belief = self.learner.belief(round)  # Alg. 1, lines 4 and 5
         _, selection = self._decide(round, belief)
-        return replace(selection, belief=belief[selection.arms])
+        return selection.with_belief(belief[selection.arms])
 
     def _decide(self, round: Round, belief: Belief) -> tuple[Indices, Selection]:
         order = self.learner.tie_order(round)
