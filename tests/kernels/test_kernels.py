@@ -179,3 +179,12 @@ def test_only_kernels_combine(other):
         Matern12() + other
     with pytest.raises(InvalidArgument, match="second"):
         Matern12() * other
+
+
+@pytest.mark.parametrize("number", [-1, 5])
+def test_a_profile_that_is_not_there_is_refused(number):
+    class New(SquaredExponential):
+        form = number
+
+    with pytest.raises(ValueError, match="form"):
+        New()(*points())

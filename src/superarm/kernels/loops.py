@@ -52,7 +52,9 @@ def reduced(x):
 def fill(form, x, columns, reciprocals, variance, out):
     """``out[i, j] = variance * profile(r^2)`` for x ``(n, D)`` and columns ``(D, m)``; see `stationary`.
 
-    Forms: 0 squared exponential, 1 Matern-1/2, 2 Matern-3/2, 3 Matern-5/2, 4 r^2 itself.
+    Forms: 0 r^2 itself, 1 squared exponential, 2 Matern-1/2, 3 Matern-3/2, 4 Matern-5/2. A new one takes the next
+    number and a branch that, for every j, finds r^2 in ``row[j]``, leaves there its polynomial times the p of
+    ``reduced``, and puts the k of ``reduced`` in ``power[j]``: what comes after the branches multiplies by 2^k.
     """
     n, m = out.shape
     power = np.empty(m)
@@ -69,28 +71,30 @@ def fill(form, x, columns, reciprocals, variance, out):
                 for j in range(m):
                     difference = (a - column[j]) * reciprocal
                     row[j] += difference * difference
-        if form == 0:
+        if form == 1:
             for j in range(m):
                 s = 0.5 * row[j]
                 p, power[j] = reduced(min(s, VANISHED))
                 row[j] = p if s < VANISHED else 0.0
-        elif form == 1:
+        elif form == 2:
             for j in range(m):
                 s = math.sqrt(row[j])
                 p, power[j] = reduced(min(s, VANISHED))
                 row[j] = p if s < VANISHED else 0.0
-        elif form == 2:
+        elif form == 3:
             for j in range(m):
                 s = math.sqrt(3.0 * min(row[j], FAR))
                 p, power[j] = reduced(min(s, VANISHED))
                 row[j] = (1.0 + s) * p if s < VANISHED else 0.0
-        elif form == 3:
+        elif form == 4:
             for j in range(m):
                 square = 5.0 * min(row[j], FAR)
                 s = math.sqrt(square)
                 p, power[j] = reduced(min(s, VANISHED))
                 row[j] = (square * (1.0 / 3.0) + s + 1.0) * p if s < VANISHED else 0.0
-        if form < 4:
+        elif form != 0:
+            raise ValueError("the form of the kernel has no branch in `fill`")
+        if form > 0:
             # 2^k from k: the exponent bits of a float.
             for j in range(m):
                 bits[j] = (bits[j] + 1023) << 52
@@ -103,4 +107,4 @@ def fill(form, x, columns, reciprocals, variance, out):
 
 def warm_up() -> None:
     """Load, or compile, every loop."""
-    fill(0, np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1), 1.0, np.empty((1, 1)))
+    fill(1, np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1), 1.0, np.empty((1, 1)))

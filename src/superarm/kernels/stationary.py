@@ -55,7 +55,7 @@ class Stationary(ScaledKernel):
 class SquaredExponential(Stationary):
     """Infinitely smooth, ``k(x, y) = variance * exp(-r^2 / 2)``."""
 
-    form = 0
+    form = 1
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
         r2, parts = self._distances(x, y)
@@ -67,7 +67,7 @@ class SquaredExponential(Stationary):
 class Matern12(Stationary):
     """Continuous paths, ``k(x, y) = variance * exp(-r)``."""
 
-    form = 1
+    form = 2
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
         r2, parts = self._distances(x, y)
@@ -81,7 +81,7 @@ class Matern12(Stationary):
 class Matern32(Stationary):
     """Once differentiable paths, ``k(x, y) = variance * (1 + s) exp(-s)`` with ``s = sqrt(3) r``."""
 
-    form = 2
+    form = 3
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
         r2, parts = self._distances(x, y)
@@ -94,7 +94,7 @@ class Matern32(Stationary):
 class Matern52(Stationary):
     """Twice differentiable paths, ``k(x, y) = variance * (1 + s + s^2 / 3) exp(-s)``, ``s = sqrt(5) r``."""
 
-    form = 3
+    form = 4
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
         r2, parts = self._distances(x, y)
@@ -110,7 +110,7 @@ class RationalQuadratic(Stationary):
     """Squared exponentials of many lengthscales, ``k(x, y) = variance * (1 + r^2 / (2 alpha))^-alpha``."""
 
     alpha: float = 1.0
-    form = 4  # r^2 itself
+    form = 0  # r^2 itself
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
