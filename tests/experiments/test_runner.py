@@ -315,3 +315,23 @@ def test_unfinished_results_of_another_version_are_refused(tmp_path):
     (folder / "manifest.json").write_text("[1, 2]")
     with pytest.raises(UnreadableFile, match="damaged"):
         runner.run(small.federated(), folder=folder, seed=5)
+
+
+def test_nothing_is_deleted_in_a_refused_folder(tmp_path):
+    for name in (".superarm-notes", ".superarm-0123456789abcdef", ".superarm-lock", "thesis.tex"):
+        (tmp_path / name).write_text("precious")
+    with pytest.raises(ForeignResults, match="is not empty and holds no manifest"):
+        runner.run(small.federated(), folder=tmp_path, seed=5)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["precious"] * 4
+
+
+def test_only_files_that_superarm_was_writing_are_cleaned_away(tmp_path):
+    kept = [".superarm-0123456789abcdef0", ".superarm-notes"]
+    for name in (*kept, ".superarm-0123456789abcdef"):
+        (tmp_path / name).write_text("x")
+    folders = [".superarm-cache", ".superarm-fedcba9876543210"]
+    for name in folders:
+        (tmp_path / name).mkdir()
+    runner.run(small.federated().with_changes(rounds=2, runs=1, policies=("uniform",)), folder=tmp_path, seed=5)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {*kept, *folders, "manifest.json", "results.parquet"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import threading
 import time
@@ -36,6 +37,7 @@ from superarm.simulation import PLAYED, play, with_regret
 from superarm.storage import TEMPORARY, alone, replace_file
 
 DIGEST = hashlib.sha256().digest_size
+_TEMPORARY_NAME = re.compile(re.escape(TEMPORARY) + "[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,19 +104,29 @@ def run(
         raise ForeignResults(f"{folder}: is a file, not a folder; give another --out")
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / f"{TEMPORARY}lock"
+    ours = not lock.exists()
     try:
         with alone(lock, wait=False):
             try:
+                claim_folder(folder, experiment, seed)
+                ours = True
+                _remove_temporary_files(folder)
                 return _run(experiment, folder, seed, jobs, console or Console(stderr=True))
             finally:
-                for left in folder.glob(f"{TEMPORARY}*"):  # the lock, and what a killed process was writing
-                    left.unlink(missing_ok=True)
+                if ours:  # nothing goes from a folder that is refused
+                    lock.unlink(missing_ok=True)
     except BlockingIOError:
         raise ForeignResults(f"{folder}: another process is running an experiment here; wait for it") from None
 
 
+def _remove_temporary_files(folder: Path) -> None:
+    """Remove what a killed process was writing, and nothing that only has a similar name."""
+    for path in folder.iterdir():
+        if _TEMPORARY_NAME.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+            path.unlink(missing_ok=True)
+
+
 def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Console) -> Results:
-    claim_folder(folder, experiment, seed)
     if (folder / "results.parquet").exists():
         shutil.rmtree(folder / "parts", ignore_errors=True)  # an end that was cut short leaves them
         return read(folder)
