@@ -1,6 +1,6 @@
 """The account of risk."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -84,6 +84,78 @@ def test_a_round_in_parts_is_entered_as_the_whole():
     for other in (round, again):
         policy.update(other, [], np.empty((0, 2)))
     assert policy.ledger.balance == pytest.approx(2 * SHARE * EPS)  # another round of the same number
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """A user's reward with settings that are arrays."""
+
+    weights: object
+
+    def value(self, outcomes, arms):
+        return float(np.sum(outcomes))
+
+
+class Counting:
+    """A user's reward that counts its calls."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def value(self, outcomes, arms):
+        self.calls += 1
+        return float(np.sum(outcomes))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"groups": [1] * 6 + [2] * 6}, {"groups": ["1"] * 6 + ["2"] * 6}),
+        ({"arm_ids": list(range(12))}, {"arm_ids": [str(i) for i in range(12)]}),
+        ({"arm_ids": [(1, i) for i in range(12)]}, {"arm_ids": [("1", i) for i in range(12)]}),
+        ({"arm_ids": [b"0x1"] * 12}, {"arm_ids": [1] * 12}),
+        ({"arm_ids": [10**5000] * 12}, {"arm_ids": [10**5001] * 12}),
+        ({"reward": Weighted(np.ones(3))}, {"reward": Weighted(np.zeros(3))}),
+        ({"reward": Weighted([np.ones(3)])}, {"reward": Weighted([np.zeros(3)])}),
+        ({"reward": Weighted({"a": 1})}, {"reward": Weighted({"a": "1"})}),
+        ({"reward": sa.Custom(np.sum, "increasing")}, {"reward": sa.Custom(np.max, "increasing")}),
+        (
+            {"reward": sa.Custom(lambda x: 2.0 * x.sum(), "increasing")},
+            {"reward": sa.Custom(lambda x: 3.0 * x.sum(), "increasing")},
+        ),
+        ({"reward": sa.TransformedSum(np.exp)}, {"reward": sa.TransformedSum(np.sqrt)}),
+    ],
+)
+def test_rounds_of_other_labels_or_rewards_are_two_rounds(one, other):
+    policy = sa.CautiousTCGPUCB(PRIOR)
+    for changes in (one, other, one, other):
+        policy.update(sa.Round(**{**BASE, "constraint": None, **changes}), [0], [[np.nan, np.nan]])
+    assert len(policy.ledger.entries) == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"groups": [1, 2] * 6}, {"groups": np.array([1.0, 2.0] * 6)}),
+        ({"arm_ids": np.arange(12, dtype=np.int32)}, {"arm_ids": [float(i) for i in range(12)]}),
+        ({"reward": Weighted(3)}, {"reward": Weighted(np.float64(3.0))}),
+        ({"reward": sa.Custom(lambda x: x.sum(), "increasing")},) * 2,
+    ],
+)
+def test_equal_labels_and_settings_are_one_round(one, other):
+    policy = sa.CautiousTCGPUCB(PRIOR)
+    for changes in (one, other):
+        policy.update(sa.Round(**{**BASE, "constraint": None, **changes}), [0], [[np.nan, np.nan]])
+    assert len(policy.ledger.entries) == 1
+
+
+def test_a_reward_that_counts_its_calls_makes_no_new_round():
+    reward, policy = Counting(), sa.CautiousTCGPUCB(PRIOR)
+    for arm in (0, 1):
+        policy.update(sa.Round(**BASE, reward=reward), [arm], [[np.nan, np.nan]])
+        reward.value(np.ones(1), np.zeros(1, dtype=int))
+    (entry,) = policy.ledger.entries
+    assert entry.arms == (0, 1)
 
 
 BASE = {

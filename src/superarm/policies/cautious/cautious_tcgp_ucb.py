@@ -137,7 +137,8 @@ class CautiousTCGPUCB(LearningPolicy):
         """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came.
 
         A round may be reported in parts. Parts belong to one round where t, contexts, groups, identities, promises, u
-        and the feasible set are the same, so give every round a t of its own.
+        and the feasible set are the same, so give every round a t of its own. Rewards are compared by class and, where
+        they are data classes, by their fields (functions by name and code, not by what they enclose).
         """
         observed = Outcomes.of(round, arms, outcomes)
         entry = self.ledger.reported(round, observed.arms)
