@@ -188,3 +188,16 @@ def test_a_profile_that_is_not_there_is_refused(number):
 
     with pytest.raises(ValueError, match="form"):
         New()(*points())
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_a_kernel_tells_its_own_name_and_what_a_lengthscale_is(cls):
+    with pytest.raises(TypeError, match=rf"^{cls.__name__}\.__init__\(\) takes 1 positional"):
+        cls(0.3)
+    assert "``lengthscale``: one number, or one for each dimension" in cls.__doc__.replace("`` is", "``:")
+
+
+@pytest.mark.parametrize("cls", [SumKernel, ProductKernel])
+def test_a_combination_of_kernels_tells_its_own_name(cls):
+    with pytest.raises(TypeError, match=rf"^{cls.__name__}\.__init__\(\) missing"):
+        cls(Linear())

@@ -85,6 +85,7 @@ class PairOfKernels(Combinable):
 
 
 @storable
+@dataclass(frozen=True)
 class SumKernel(PairOfKernels):
     """Sum of two kernels, ``k(x, y) = k_1(x, y) + k_2(x, y)``."""
 
@@ -99,6 +100,7 @@ class SumKernel(PairOfKernels):
 
 
 @storable
+@dataclass(frozen=True)
 class ProductKernel(PairOfKernels):
     """Product of two kernels, ``k(x, y) = k_1(x, y) k_2(x, y)``."""
 

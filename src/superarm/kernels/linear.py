@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from superarm.arguments import Array
@@ -10,8 +12,12 @@ from superarm.storage import storable
 
 
 @storable
+@dataclass(frozen=True, kw_only=True)
 class Linear(ScaledKernel):
-    """Linear functions through the origin, ``k(x, y) = variance * sum_d x_d y_d / l_d^2``."""
+    """Linear functions through the origin, ``k(x, y) = variance * sum_d x_d y_d / l_d^2``.
+
+    ``lengthscale`` is one number, or one for each dimension.
+    """
 
     def __call__(self, x: Array, y: Array) -> Array:
         # Summed dimension by dimension, as in `diagonal`: a matrix product may round differently.

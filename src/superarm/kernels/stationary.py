@@ -52,8 +52,12 @@ class Stationary(ScaledKernel):
 
 
 @storable
+@dataclass(frozen=True, kw_only=True)
 class SquaredExponential(Stationary):
-    """Infinitely smooth, ``k(x, y) = variance * exp(-r^2 / 2)``."""
+    """Infinitely smooth, ``k(x, y) = variance * exp(-r^2 / 2)``.
+
+    ``r`` is the distance in units of ``lengthscale``: one number, or one for each dimension.
+    """
 
     form = 1
 
@@ -64,8 +68,12 @@ class SquaredExponential(Stationary):
 
 
 @storable
+@dataclass(frozen=True, kw_only=True)
 class Matern12(Stationary):
-    """Continuous paths, ``k(x, y) = variance * exp(-r)``."""
+    """Continuous paths, ``k(x, y) = variance * exp(-r)``.
+
+    ``r`` is the distance in units of ``lengthscale``: one number, or one for each dimension.
+    """
 
     form = 2
 
@@ -78,8 +86,12 @@ class Matern12(Stationary):
 
 
 @storable
+@dataclass(frozen=True, kw_only=True)
 class Matern32(Stationary):
-    """Once differentiable paths, ``k(x, y) = variance * (1 + s) exp(-s)`` with ``s = sqrt(3) r``."""
+    """Once differentiable paths, ``k(x, y) = variance * (1 + s) exp(-s)`` with ``s = sqrt(3) r``.
+
+    ``r`` is the distance in units of ``lengthscale``: one number, or one for each dimension.
+    """
 
     form = 3
 
@@ -91,8 +103,12 @@ class Matern32(Stationary):
 
 
 @storable
+@dataclass(frozen=True, kw_only=True)
 class Matern52(Stationary):
-    """Twice differentiable paths, ``k(x, y) = variance * (1 + s + s^2 / 3) exp(-s)``, ``s = sqrt(5) r``."""
+    """Twice differentiable paths, ``k(x, y) = variance * (1 + s + s^2 / 3) exp(-s)``, ``s = sqrt(5) r``.
+
+    ``r`` is the distance in units of ``lengthscale``: one number, or one for each dimension.
+    """
 
     form = 4
 
@@ -107,7 +123,10 @@ class Matern52(Stationary):
 @storable
 @dataclass(frozen=True, kw_only=True)
 class RationalQuadratic(Stationary):
-    """Squared exponentials of many lengthscales, ``k(x, y) = variance * (1 + r^2 / (2 alpha))^-alpha``."""
+    """Squared exponentials of many lengthscales, ``k(x, y) = variance * (1 + r^2 / (2 alpha))^-alpha``.
+
+    ``r`` is the distance in units of ``lengthscale``: one number, or one for each dimension.
+    """
 
     alpha: float = 1.0
     form = 0  # r^2 itself

@@ -141,7 +141,7 @@ def bound_of_run(
         K; by default the largest super arm so far, which is all that the proof needs
     candidates
         all contexts that may ever come, ``(N, D)``: gamma is then gamma_n over them (Theorem 3), n the number of picks
-        so far, by :func:`~superarm.theory.information_information_gain`
+        so far, by :func:`~superarm.theory.information_gain`
     gamma
         ``(T,)`` or ``(T, 2)`` instead: upper bounds on overline-gamma_t, for example those of
         :func:`~superarm.theory.feasible_information_gain`
