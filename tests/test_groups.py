@@ -138,6 +138,9 @@ def test_labels_must_be_hashable():
         pd.Series(["a", None]),
         pd.Series([1, None], dtype="Int64"),
         pl.Series([1, None]),
+        [("a", float("nan")), ("a", float("nan"))],
+        [("a", ("b", np.datetime64("NaT"))), "b"],
+        [frozenset([float("nan")]), frozenset(["b"])],
     ],
 )
 def test_a_missing_label_is_refused(labels):

@@ -359,6 +359,37 @@ def test_what_is_missing_is_refused_by_name():
             sa.Round(**(two | {"contexts": contexts}))
 
 
+@pytest.mark.parametrize(
+    ("ids", "what"),
+    [
+        (pl.Series([1, None]), "a missing label (NaN)"),
+        (pl.Series(["a", None]), "a missing label (None)"),
+        (pd.Series([1, None], dtype="Int64"), "a missing label (NaN)"),
+        ([1.0, float("nan")], "a missing label (NaN)"),
+        (np.array([1.0, np.nan]), "a missing label (NaN)"),
+        (TIMES, "a missing label (NaN)"),
+        ([pd.NaT, 1], "a missing label (NaN)"),
+        ([("a", float("nan")), ("a", 1.0)], "a missing label (NaN)"),
+        (["a", None], "a missing label (None)"),
+        (np.array(["a", None], dtype=object), "a missing label (None)"),
+        (np.ma.array([1, 2], mask=[False, True]), "a missing label (masked)"),
+        ([[1], [2]], "unhashable type: 'list'"),
+    ],
+    ids=str,
+)
+def test_every_arm_is_somebody(ids, what):
+    with pytest.raises(
+        InvalidArgument, match=r"^arm_ids: expected (a label for every arm|hashable labels), got "
+    ) as error:
+        sa.Round(t=1, contexts=[[0.1], [0.2]], feasible=sa.AtMost(1), arm_ids=ids)
+    assert str(error.value).endswith(what)
+
+
+def test_none_is_a_group_and_may_be_part_of_an_identity():
+    two = {"t": 1, "contexts": [[0.1], [0.2]], "feasible": sa.AtMost(1)}
+    assert sa.Round(**two, groups=[None, "a"], arm_ids=[("a", None), "a"]).labels == (None, "a")
+
+
 def test_arms_and_outcomes_that_are_missing():
     round = sa.Round(t=1, contexts=[[0.1], [0.2]], feasible=sa.AtMost(2))
     with pytest.raises(InvalidArgument, match=r"arms: expected arm numbers, got a missing one \(masked\)"):

@@ -133,22 +133,14 @@ class Groups:
 
 def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable, ...], IntArray]:
     array = label_array(labels, argument)
+    first, seen = _by_appearance(array, argument)
     if array.dtype != object:
-        if array.dtype.kind in "fc" and np.isnan(array).any():
-            raise InvalidArgument(argument, "a label for every arm", "a missing label (NaN)")
         if array.dtype.kind in "iu" and len(array) and array.min() >= 0 and array.max() < 4 * len(array):
             # Small whole numbers, which most labels are, need no sorting.
             present = np.bincount(array) > 0
             return tuple(present.nonzero()[0].tolist()), (np.cumsum(present) - 1)[array]
         values, codes = np.unique(array, return_inverse=True)
         return tuple(values.tolist()), codes.astype(np.intp).reshape(-1)
-    first: dict[Hashable, int] = {}
-    try:
-        seen = np.array([first.setdefault(label, len(first)) for label in array], dtype=np.intp)
-    except TypeError as error:
-        raise InvalidArgument(argument, "hashable labels", str(error)) from None
-    if any(_is_missing(label) for label in first):
-        raise InvalidArgument(argument, "a label for every arm", "a missing label (NaN)")
     try:
         ordered = sorted(first, key=_place) if all(_has_order(label) for label in first) else None
     except TypeError:  # of mixed types
@@ -159,6 +151,22 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
     rank = np.empty(len(first), dtype=np.intp)
     rank[[first[label] for label in ordered]] = np.arange(len(first))
     return tuple(ordered), rank[seen]
+
+
+def _by_appearance(array: npt.NDArray[Any], argument: str) -> tuple[dict[Hashable, int], IntArray]:
+    """Labels that are objects in the order they come, and which each is; any that is missing is refused."""
+    first: dict[Hashable, int] = {}
+    seen = np.empty(0, dtype=np.intp)
+    missing = array.dtype.kind in "fc" and bool(np.isnan(array).any())
+    if array.dtype == object:
+        try:
+            seen = np.array([first.setdefault(label, len(first)) for label in array], dtype=np.intp)
+        except TypeError as error:
+            raise InvalidArgument(argument, "hashable labels", str(error)) from None
+        missing = any(_is_missing(label) for label in first)
+    if missing:
+        raise InvalidArgument(argument, "a label for every arm", "a missing label (NaN)")
+    return first, seen
 
 
 def _has_order(label: Any) -> bool:
@@ -205,6 +213,15 @@ def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
     return array
 
 
+def identities(ids: Any, argument: str = "arm_ids") -> npt.NDArray[Any]:
+    """(M,) array of who each arm is, read-only; None, which may be the label of a group, is nobody."""
+    array = label_array(ids, argument)
+    first, _ = _by_appearance(array, argument)
+    if None in first:
+        raise InvalidArgument(argument, "a label for every arm", "a missing label (None)")
+    return array
+
+
 def _small_integers(items: list[Any]) -> bool:
     return all(type(item) is int and abs(item) < 2**62 for item in items)
 
@@ -241,7 +258,9 @@ def _by_label(values: Any, argument: str = "thresholds") -> Any:
 
 
 def _is_missing(label: Hashable) -> bool:
-    """Whether a label is not even itself: NaN, NaT, or pandas' NA, which does not know."""
+    """Whether a label, or a part of it, is not even itself: NaN, NaT, or pandas' NA, which does not know."""
+    if isinstance(label, (tuple, frozenset)):
+        return any(map(_is_missing, label))
     try:
         return bool(label != label)
     except TypeError:

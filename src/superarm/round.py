@@ -11,7 +11,7 @@ import numpy as np
 from superarm.arguments import Array, IntArray, as_floats, listed, real_array, whole_number, with_masks
 from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
-from superarm.groups import Groups, label_array
+from superarm.groups import Groups, identities, label_array
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
 from superarm.rewards.reward import Reward, is_per_arm
 from superarm.rewards.simple import Sum
@@ -94,7 +94,7 @@ class Round:
         for reward in (self.reward, *(promise.reward for promise in promises)):
             if is_per_arm(reward):
                 reward.check_size(arms)
-        ids = None if self.arm_ids is None else label_array(self.arm_ids, "arm_ids")
+        ids = None if self.arm_ids is None else identities(self.arm_ids)
         if ids is not None and len(ids) != arms:
             raise InvalidArgument("arm_ids", f"one label per arm ({arms})", f"{len(ids)} labels")
         for name, value in (
