@@ -1,12 +1,15 @@
 """What every policy of the library refuses, and that nothing has changed afterwards."""
 
+import inspect
 import zipfile
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import superarm as sa
 from superarm.errors import InvalidArgument, NotStorable, UnreadableFile
+from superarm.storage import storable
 from tests.members import policies
 from tests.policies.rounds import PRIOR, play
 
@@ -89,6 +92,27 @@ def test_what_cannot_be_saved_says_so_and_leaves_the_old_file(tmp_path):
         sa.TCGPUCB(PRIOR, oracle=lambda index, round, good: None).save(path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["policy"]
+
+
+@pytest.mark.parametrize("default", [{}, {"width": 2.0}])
+def test_a_policy_whose_parameters_are_no_fields_is_loaded_too(default, tmp_path):
+    class Widened(sa.TCGPUCB):
+        def __init__(self, posterior, *, width):
+            super().__init__(posterior, beta_scale=width**2)
+
+    Widened.__init__.__kwdefaults__ = default
+    Widened.__module__ = "superarm.policies.widened"  # files of the library's own classes are checked
+    storable(dataclass(eq=False, init=False)(Widened))
+    policy = Widened(PRIOR, width=3.0)
+    policy.save(tmp_path / "policy")
+    assert sa.load(tmp_path / "policy").learner.beta_scale == policy.learner.beta_scale == 9.0
+
+
+@pytest.mark.parametrize("policy", policies(), ids=lambda policy: type(policy).__name__)
+def test_every_setting_of_a_policy_is_a_field_that_a_file_is_checked_for(policy):
+    learner = getattr(policy, "learner", None)
+    known = {*vars(policy), *(() if learner is None else vars(learner)), "learn"}
+    assert set(inspect.signature(type(policy)).parameters) <= known
 
 
 def fresh_round(t):

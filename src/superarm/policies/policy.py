@@ -39,12 +39,16 @@ class StorablePolicy:
     """A storable dataclass whose fields are the whole state of a policy."""
 
     def check_fields(self) -> None:
-        """The settings are such as the policy takes when it is made."""
-        learner: Any = getattr(self, "learner", None)
-        settings: dict[str, Any] = {}
-        for name in inspect.signature(type(self)).parameters:
-            holder = self if hasattr(self, name) else learner
-            settings[name] = (learner.learning or False) if name == "learn" else getattr(holder, name)
+        """The settings, which are fields named like parameters, are such as the policy takes when it is made."""
+        state = dict(vars(self))
+        if learner := state.get("learner"):
+            state = {**vars(learner), "learn": learner.learning or False, **state}
+        signature = inspect.signature(type(self))
+        settings = {name: state[name] for name in signature.parameters if name in state}
+        try:
+            signature.bind(**settings)
+        except TypeError:  # a parameter that no field keeps, and that has no default
+            return
         type(self)(**settings)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -33,7 +33,8 @@ def _unwrapped(fields: dict[str, Any]) -> dict[str, Any]:
 class OCLOKUCB(TCGPUCB):
     """Picks the best super arm at the upper confidence bounds, whatever was promised to the groups.
 
-    Only the first outcome matters; the second may be NaN. Parameters are those of :class:`~superarm.TCGPUCB`.
+    Only the first outcome matters; the second may be NaN. Parameters are those of :class:`~superarm.TCGPUCB`
+    without ``zeta``, which is 0.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class OCLOKUCB(TCGPUCB):
 class CGPUCB(OCLOKUCB):
     """Plays the single arm with the largest upper confidence bound; per-group caps of 0 still close a group.
 
-    Parameters are those of :class:`~superarm.TCGPUCB`.
+    Parameters are those of :class:`~superarm.TCGPUCB` without ``zeta``, ``batch_aware`` and ``oracle``.
     """
 
     def __init__(
