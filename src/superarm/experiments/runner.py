@@ -21,6 +21,7 @@ from pathlib import Path
 
 import polars as pl
 from joblib import Parallel, delayed
+from joblib.externals.loky import ProcessPoolExecutor
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
@@ -77,6 +78,7 @@ class Unit:
 
     def play(self) -> None:
         """Play the unit and leave its rows."""
+        self.pulse.touch()  # begun, whatever becomes of the process
         entropy = run_entropy(self.seed, self.run)
         environment = self.experiment.environment(seed_of(entropy, "environment"))
         setting = Setting(
@@ -141,40 +143,63 @@ def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Co
         console.print(f"continuing: {len(units) - len(missing)} of {len(units)} done, each one policy in one run")
     if missing:
         _compile()  # once here, not in every worker at the same time
+    again = 0
     with _progress(units, missing, console):
         if jobs == 1:
             for unit in missing:
                 unit.play()
         else:
-            _play_in_workers(missing, jobs)
+            again = _play_in_workers(missing, jobs)
     lost = sum(unit.played() is None for unit in missing)
     if lost:
         raise WorkerLost(
             f"{folder}: {lost} of {len(units)} parts, each one policy in one run, are missing: their worker processes "
             "were ended from outside, perhaps for want of memory; the same command goes on, with fewer --jobs if needed"
         )
+    if again:
+        console.print(f"a worker process was ended from outside; {again} of {len(units)} parts were played again")
     frame = pl.concat(_rows_of_run(experiment, units, run) for run in range(experiment.runs))
     write(folder, frame)
     shutil.rmtree(folder / "parts")
     return read(folder)
 
 
-def _play_in_workers(units: list[Unit], jobs: int) -> None:
-    """Play the units in processes; what a process that is killed was playing is left, and all else is played."""
-    while units:
+def _play_in_workers(units: list[Unit], jobs: int) -> int:
+    """Play the units in processes; how many were played twice because a process was killed.
+
+    The pool loses all its processes with one. What they were playing is played once more at the end, each unit in a
+    process of its own: only a unit whose process is killed again is left. So are all where no process can begin.
+    """
+    begun: list[Unit] = []
+    idle_pools = 0
+    while units and idle_pools < 2:
         workers = Parallel(
             n_jobs=jobs, return_as="generator_unordered", initializer=_end_with_parent, initargs=(os.getpid(),)
         )
         try:
             for _ in workers(delayed(unit.play)() for unit in units):
                 pass
-        except BrokenProcessPool:  # which takes all workers down
-            waiting = [unit for unit in units if unit.played() is None and not unit.pulse.exists()]
-            if len(waiting) == len(units):
-                return  # no worker lives long enough to begin
+            units = []
+        except BrokenProcessPool:
+            left = [unit for unit in units if unit.played() is None]
+            begun += [unit for unit in left if unit.pulse.exists()]
+            waiting = [unit for unit in left if unit not in begun]
+            idle_pools += len(waiting) == len(units)
             units = waiting
-        else:
-            return
+    for unit in begun:
+        _play_alone(unit)
+    return len(begun)
+
+
+def _play_alone(unit: Unit) -> None:
+    """Play the unit in a process of its own; it is left where that is killed."""
+    pool = ProcessPoolExecutor(max_workers=1, initializer=_end_with_parent, initargs=(os.getpid(),))
+    try:
+        pool.submit(unit.play).result()
+    except BrokenProcessPool:
+        pass
+    finally:
+        pool.shutdown(kill_workers=True)  # an interruption does not wait for it
 
 
 def _end_with_parent(parent: int) -> None:
