@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -52,7 +53,7 @@ class Feasible(Protocol):
         ...
 
 
-class _Counted:
+class _Counted(ABC):
     """What limits on the number of arms have in common."""
 
     whole: ClassVar[bool] = False
@@ -64,8 +65,8 @@ class _Counted:
             whole_number("k", self.k)
         object.__setattr__(self, "per_group", own_copy(self.per_group))
 
-    def totals(self, arms: int) -> tuple[int, int]:
-        raise NotImplementedError
+    @abstractmethod
+    def totals(self, arms: int) -> tuple[int, int]: ...
 
     def caps(self, groups: Groups) -> IntArray:
         if self.per_group is None:

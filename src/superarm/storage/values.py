@@ -140,7 +140,7 @@ def check(value: Any) -> None:
     for more in ("__post_init__", "check_fields") if is_own(cls) else ():
         try:
             getattr(value, more, lambda: None)()
-        except Exception as error:
+        except Exception as error:  # whatever a class says of fields that no user could give it
             raise Unfit(f"holds a {cls.__name__} that cannot be: {error}") from error
 
 
