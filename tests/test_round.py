@@ -235,6 +235,8 @@ def test_wrong_columns_are_refused(frame):
         Round.from_frame(frame, contexts=["x"], group="site", t=1, feasible=AtMost(1))
     with pytest.raises(InvalidArgument, match="contexts: expected a list of column names, got"):
         Round.from_frame(frame, contexts=[], t=1, feasible=AtMost(1))
+    with pytest.raises(InvalidArgument, match="contexts: expected a list of column names, got 'x'"):
+        Round.from_frame(frame, contexts="x", t=1, feasible=AtMost(1))
     dtype = re.escape(str(frame["client"].dtype))
     with pytest.raises(
         InvalidArgument, match=f"contexts: expected columns of numbers, got column 'client' of dtype {dtype}"

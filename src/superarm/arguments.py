@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, type_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,13 +101,13 @@ def listed(argument: str, value: Any, expected: str) -> list[Any]:
             raise TypeError
         return list(value)
     except TypeError:
-        raise InvalidArgument(argument, expected, f"a {type(value).__name__}") from None
+        raise InvalidArgument(argument, expected, type_of(value)) from None
 
 
 def instance(argument: str, value: Any, kind: Any, expected: str) -> Any:
     """``value`` itself if it is of a class or keeps a protocol; a class keeps none, only its objects do."""
     if not keeps(value, kind):
-        what = f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
+        what = f"the class {value.__name__}" if isinstance(value, type) else type_of(value)
         raise InvalidArgument(argument, expected, what)
     return value
 
@@ -136,7 +136,7 @@ def typed_frame(argument: str, frame: Any, schema: Mapping[str, Any]) -> pl.Data
     import polars as pl
 
     if not isinstance(frame, pl.DataFrame) or not set(schema) <= set(frame.columns):
-        present = f"columns {frame.columns}" if isinstance(frame, pl.DataFrame) else f"a {type(frame).__name__}"
+        present = f"columns {frame.columns}" if isinstance(frame, pl.DataFrame) else type_of(frame)
         raise InvalidArgument(argument, f"a polars frame with the columns {', '.join(schema)}", present)
     try:
         typed = frame.select(pl.col(name).cast(kind) for name, kind in schema.items())
@@ -222,7 +222,7 @@ def _in_a_word(value: Any) -> str:
         items = np.empty(0).flat
     wrong = next((item for item in items if isinstance(item, (str, bytes, date, timedelta, *TIMES))), None)
     if wrong is None:
-        return f"a {type(value).__name__}"
+        return type_of(value)
     return f"text: {wrong[:40]!r}" if isinstance(wrong, (str, bytes)) else f"times: {wrong!r}"
 
 

@@ -68,3 +68,13 @@ class MissingData(SuperarmError):
 
 class DownloadFailed(SuperarmError):
     """A data set could not be fetched, verified or unpacked; nothing of it will be taken for whole."""
+
+
+def type_of(value: object) -> str:
+    """The name of a value's type with its article, for messages.
+
+    >>> type_of(3), type_of("a"), type_of(None)
+    ('an int', 'a str', 'a NoneType')
+    """
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"

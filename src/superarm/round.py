@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from superarm.arguments import Array, IntArray, as_floats, listed, real_array, whole_number, with_masks
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, type_of
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Groups, identities, label_array
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
@@ -125,11 +125,11 @@ class Round:
         """
         if "groups" in rest:
             raise InvalidArgument("group", "the name of the label column", "groups=, which is an argument of Round")
-        names = listed("contexts", contexts, "a list of column names")
+        names = [] if isinstance(contexts, str) else listed("contexts", contexts, "a list of column names")
         if not names:
             raise InvalidArgument("contexts", "a list of column names", repr(contexts))
         if isinstance(frame, type) or not hasattr(frame, "__len__") or not hasattr(frame, "columns"):
-            raise InvalidArgument("frame", "a polars or pandas frame", f"a {type(frame).__name__}")
+            raise InvalidArgument("frame", "a polars or pandas frame", type_of(frame))
         ids = rest.get("arm_ids")
         named = isinstance(ids, str)
         wanted = [*names, *([] if group is None else [group]), *([ids] if named else [])]
@@ -159,7 +159,7 @@ class Round:
     def check_arms(self, arms: Any, argument: str = "arms") -> IntArray:
         """Return ``arms`` as an integer array, refusing what is not a set of arms of this round."""
         if hasattr(arms, "arms"):
-            raise InvalidArgument(argument, "arm numbers: pass selection.arms", f"a {type(arms).__name__}")
+            raise InvalidArgument(argument, "arm numbers: pass selection.arms", type_of(arms))
         try:
             array = with_masks(arms)
         except ValueError:
@@ -214,7 +214,7 @@ class Outcomes:
 def checked_round(round: Any) -> Round:
     """``round`` itself if it is one."""
     if not isinstance(round, Round):
-        raise InvalidArgument("round", "a superarm.Round", f"a {type(round).__name__}")
+        raise InvalidArgument("round", "a superarm.Round", type_of(round))
     return round
 
 

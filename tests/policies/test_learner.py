@@ -117,7 +117,7 @@ def test_a_posterior_that_cannot_learn_is_refused_at_once(name):
             return self
 
     POLICIES[name](False, Own())
-    with pytest.raises(InvalidArgument, match=r"posterior: expected a posterior with a method learned.*got a Own"):
+    with pytest.raises(InvalidArgument, match=r"posterior: expected a posterior with a method learned.*got an Own"):
         POLICIES[name](True, Own())
     with pytest.raises(InvalidArgument, match=r"learn: expected True, False or a superarm\.Learning"):
         POLICIES[name]("yes")

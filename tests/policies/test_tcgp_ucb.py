@@ -238,6 +238,8 @@ def test_settings_of_any_numeric_type():
         sa.TCGPUCB(sa.ExactPosterior)
     with pytest.raises(InvalidArgument, match=r"round: expected a superarm\.Round, got a NoneType"):
         sa.TCGPUCB(PRIOR).select(None)
+    with pytest.raises(InvalidArgument, match=r"round: expected a superarm\.Round, got an int"):
+        sa.TCGPUCB(PRIOR).select(3)
     with pytest.raises(InvalidArgument, match="round"):
         sa.TCGPUCB(PRIOR).update(None, [], [])
     policy, round = sa.TCGPUCB(PRIOR), federated(1, np.random.default_rng(0))

@@ -20,7 +20,7 @@ from superarm.calibration.verdict import (
     too_narrow,
     too_wide,
 )
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, type_of
 from superarm.posteriors.posterior import Belief, Posterior, checked_outcomes
 from superarm.selection import Selection
 
@@ -113,7 +113,7 @@ def replay(
     rows = []
     for number, one in enumerate(listed("rounds", rounds, PAIRS), start=1):
         if not isinstance(one, (tuple, list)) or len(one) != 2:
-            raise InvalidArgument("rounds", PAIRS, f"a {type(one).__name__} for round {number}")
+            raise InvalidArgument("rounds", PAIRS, f"{type_of(one)} for round {number}")
         contexts, outcomes = one
         noise = _noise(getattr(posterior, "noise_std", None) if noise_std is None else noise_std)
         rows.append(_count(number, posterior.predict(contexts), outcomes, noise, levels))
@@ -213,7 +213,7 @@ def _belief(held: Selection | Belief, argument: str = "beliefs") -> Belief:
     belief = held.belief if isinstance(held, Selection) else held
     if not isinstance(belief, Belief):
         expected = "Belief objects, or selections of a policy that has beliefs"
-        found = "a selection without one" if isinstance(held, Selection) else f"a {type(held).__name__}"
+        found = "a selection without one" if isinstance(held, Selection) else type_of(held)
         raise InvalidArgument(argument, expected, found)
     return belief
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from superarm import arguments
-from superarm.errors import NonConforming
+from superarm.errors import NonConforming, type_of
 
 CLOSE = 1e-8
 
@@ -24,4 +24,4 @@ def keeps(member: object, contract: Any, what: str) -> None:
     """Raise :class:`NonConforming` unless an object has the members of a contract; a class is no such object."""
     if isinstance(member, type):
         raise NonConforming(f"the class {member.__name__} itself is no member; make an object of it")
-    require(arguments.keeps(member, contract), f"a {type(member).__name__} {what}")
+    require(arguments.keeps(member, contract), f"{type_of(member)} {what}")

@@ -11,6 +11,7 @@ import numpy as np
 from superarm.arguments import Array, whole_number
 from superarm.checks import keeps, require
 from superarm.environments.environment import Environment
+from superarm.errors import type_of
 from superarm.round import Round
 
 _SIGMAS = 6.0  # a right environment is further off once in 500 million times
@@ -69,7 +70,7 @@ def _rounds(environment: Environment, count: int, seed: int, *, asking: bool = F
     noise = np.random.default_rng(seed + 2)
     found: list[Round] = []
     for t, round in enumerate(islice(environment.rounds(np.random.default_rng(seed)), count), start=1):
-        require(isinstance(round, Round), f"rounds gave a {type(round).__name__}, not a superarm.Round")
+        require(isinstance(round, Round), f"rounds gave {type_of(round)}, not a superarm.Round")
         require(round.t == t, f"round {t} says t = {round.t}; t counts from 1")
         found.append(round)
         if asking:
@@ -141,7 +142,7 @@ def _outcomes(environment: Environment, round: Round, rng: np.random.Generator) 
 
 
 def _pairs(values: Any, round: Round, method: str) -> Array:
-    require(isinstance(values, np.ndarray), f"{method} returned a {type(values).__name__}, not an array")
+    require(isinstance(values, np.ndarray), f"{method} returned {type_of(values)}, not an array")
     require(
         values.shape == (len(round), 2) and values.dtype == np.float64,
         f"{method} of round {round.t} gave {values.dtype} of shape {values.shape} for {len(round)} arms; expected "

@@ -9,7 +9,7 @@ import numpy as np
 
 from superarm.arguments import Array, checked_seed, whole_number
 from superarm.checks import CLOSE, require
-from superarm.errors import UnsolvableRound
+from superarm.errors import UnsolvableRound, type_of
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
@@ -46,7 +46,7 @@ def check_oracle(oracle: SuperArmOracle, *, rounds: int = 200, seed: int = 0) ->
         except UnsolvableRound:
             continue
         taken += 1
-        require(isinstance(selection, Selection), f"it returned a {type(selection).__name__}; use Selection.of")
+        require(isinstance(selection, Selection), f"it returned {type_of(selection)}; use Selection.of")
         _check_selection(selection, oracle(index, round, good), index, round, good)
     require(taken > 0, f"the oracle took none of {rounds} small rounds")
 

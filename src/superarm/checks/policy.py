@@ -11,7 +11,7 @@ import numpy as np
 
 from superarm.arguments import checked_seed, whole_number
 from superarm.checks import keeps, require
-from superarm.errors import NonConforming
+from superarm.errors import NonConforming, type_of
 from superarm.feasible import AtMost
 from superarm.policies.policy import Policy, load
 from superarm.rewards.simple import Sum
@@ -36,7 +36,7 @@ def check_policy(policy: Policy, *, dimension: int = 1, seed: int = 0) -> None:
     for t in range(1, 5):
         round = _policy_round(t, dimension, rng)
         selection = policy.select(round)
-        require(isinstance(selection, Selection), f"select returned a {type(selection).__name__}, not a Selection")
+        require(isinstance(selection, Selection), f"select returned {type_of(selection)}, not a Selection")
         arms = np.asarray(selection.arms)
         again = policy.select(round)
         require(np.array_equal(arms, again.arms), "select picked another super arm the second time; it must be pure")

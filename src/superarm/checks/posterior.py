@@ -9,7 +9,7 @@ import numpy as np
 
 from superarm.arguments import Array, checked_seed, whole_number
 from superarm.checks import CLOSE, keeps, require
-from superarm.errors import InvalidArgument, NonConforming
+from superarm.errors import InvalidArgument, NonConforming, type_of
 from superarm.posteriors.learning import LEARNING, Learns
 from superarm.posteriors.outputs import checked_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
@@ -75,7 +75,7 @@ def check_posterior(posterior: Posterior, *, dimension: int = 1, seed: int = 0) 
 
 def _check_covariance(posterior: Posterior, belief: Belief, contexts: Array) -> None:
     if not isinstance(posterior, CovaryingPosterior):
-        raise NonConforming(f"condition returned a {type(posterior).__name__}, which has lost covariance or noise_std")
+        raise NonConforming(f"condition returned {type_of(posterior)}, which has lost covariance or noise_std")
     try:
         checked_noise(posterior.noise_std)
     except InvalidArgument as error:
@@ -95,7 +95,7 @@ def _check_covariance(posterior: Posterior, belief: Belief, contexts: Array) -> 
 def _check_learning(posterior: Learns, contexts: Array, rng: np.random.Generator) -> None:
     conditioned = posterior.condition(rng.uniform(size=(30, contexts.shape[1])), rng.normal(size=(30, 2)))
     if not isinstance(conditioned, Learns):
-        raise NonConforming(f"condition returned a {type(conditioned).__name__}, which has lost the method learned")
+        raise NonConforming(f"condition returned {type_of(conditioned)}, which has lost the method learned")
     before = _belief(conditioned, contexts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say about outcomes that mean nothing
@@ -108,7 +108,7 @@ def _check_learning(posterior: Learns, contexts: Array, rng: np.random.Generator
 
 def _belief(posterior: Posterior, contexts: Array) -> Belief:
     belief = posterior.predict(contexts)
-    require(isinstance(belief, Belief), f"predict returned a {type(belief).__name__}, not a superarm.Belief")
+    require(isinstance(belief, Belief), f"predict returned {type_of(belief)}, not a superarm.Belief")
     require(belief.mean.shape == (len(contexts), 2), f"predict gave {belief.mean.shape} for {len(contexts)} contexts")
     return belief
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from superarm.arguments import IntArray, Seed, between, fraction, positive, seed_number, whole_number
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, type_of
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.oracle import SuperArmOracle, checked_oracle
@@ -117,7 +117,7 @@ def _learning(learn: bool | Learning, posterior: Posterior) -> Learning | None:
         return None
     if not isinstance(posterior, Learns):
         expected = "a posterior with a method learned(learning, seed) where learn is asked for"
-        raise InvalidArgument("posterior", expected, f"a {type(posterior).__name__}")
+        raise InvalidArgument("posterior", expected, type_of(posterior))
     return LEARNING if learn is True else learn
 
 
@@ -129,5 +129,5 @@ def oracle_or_exact(oracle: SuperArmOracle | None) -> SuperArmOracle:
 def found_by(answer: Selection) -> Selection:
     """What an oracle answered, if it is a selection: oracles may be anybody's."""
     if not isinstance(answer, Selection):
-        raise InvalidArgument("oracle", "one that returns a Selection (see Selection.of)", f"a {type(answer).__name__}")
+        raise InvalidArgument("oracle", "one that returns a Selection (see Selection.of)", type_of(answer))
     return answer

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from superarm import storage
 from superarm.arguments import IntArray, Mask
-from superarm.errors import UnreadableFile
+from superarm.errors import UnreadableFile, type_of
 from superarm.groups import Groups
 from superarm.rewards.reward import is_per_arm
 from superarm.round import Round
@@ -60,7 +60,7 @@ def load(path: str | os.PathLike[str]) -> Policy:
     """Load a policy saved by its ``save``; it continues as if it had never stopped, bit for bit."""
     policy = storage.read(path)
     if not isinstance(policy, Policy):
-        raise UnreadableFile(f"{os.fspath(path)}: holds a {type(policy).__name__}, not a policy")
+        raise UnreadableFile(f"{os.fspath(path)}: holds {type_of(policy)}, not a policy")
     return policy
 
 

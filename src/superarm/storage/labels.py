@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, type_of
 from superarm.storage import values
 
 KEPT = "text, bytes, a number, a date, a datetime, or a tuple of these, as the label is kept"
@@ -62,7 +62,7 @@ def canonical(label: Any, argument: str = "label") -> Hashable:
             return datetime.fromisoformat((label if label.tzinfo is None else label.astimezone(UTC)).isoformat())
     if isinstance(label, date) and not isinstance(label, datetime):
         return date.fromordinal(label.toordinal())
-    raise InvalidArgument(argument, KEPT, f"a {type(label).__name__}: {repr(label)[:100]}")
+    raise InvalidArgument(argument, KEPT, f"{type_of(label)}: {repr(label)[:100]}")
 
 
 def to_data(label: Any, argument: str = "label") -> Any:
