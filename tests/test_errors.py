@@ -2,7 +2,8 @@ import pickle
 
 import pytest
 
-from superarm import errors
+import superarm as sa
+from superarm import arguments, errors
 
 
 def test_a_wrong_argument_is_named_with_what_was_expected_and_what_came():
@@ -34,3 +35,34 @@ def test_every_error_has_one_root_and_its_builtin_kin(kind, builtin):
 def test_a_wrong_argument_survives_the_way_between_processes():
     error = pickle.loads(pickle.dumps(errors.InvalidArgument("k", "a number", "text")))
     assert str(error) == "k: expected a number, got text"
+
+
+HUGE = 10**5000  # Python refuses to write its digits
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: arguments.whole_number("k", HUGE, most=5),
+        lambda: arguments.positive("noise", HUGE),
+        lambda: arguments.as_floats("x", [HUGE], "numbers"),
+        lambda: arguments.checked_seed(-HUGE),
+        lambda: sa.AtMost(-HUGE),
+        lambda: sa.Round(t=1, contexts=[[HUGE]], feasible=sa.AtMost(1)),
+        lambda: sa.Round(t=1, contexts=[[0.1]], feasible=sa.AtMost(1)).check_arms([HUGE]),
+        lambda: sa.Round(t=1, contexts=[[0.1]], groups=["a"], constraint={HUGE: sa.Sum() >= 1}, feasible=sa.AtMost(1)),
+        lambda: sa.Round(t=1, contexts=[[0.1]], constraint=sa.Sum() >= HUGE, feasible=sa.AtMost(1)),
+        lambda: sa.posteriors.SquaredExponential(lengthscale=HUGE),
+        lambda: sa.posteriors.ExactPosterior(sa.posteriors.SquaredExponential(), HUGE),
+    ],
+)
+def test_a_number_too_long_to_write_is_refused_by_name(wrong):
+    with pytest.raises(errors.InvalidArgument) as error:
+        wrong()
+    assert len(str(error.value)) < 300
+
+
+def test_a_wrong_argument_that_cannot_be_written_has_a_text():
+    assert (
+        str(errors.InvalidArgument("k", "a number", HUGE)) == "k: expected a number, got a whole number of 16610 bits"
+    )

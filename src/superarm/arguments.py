@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm.errors import InvalidArgument, type_of
+from superarm.errors import InvalidArgument, safe_repr, type_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +30,7 @@ TIMES = (np.datetime64, np.timedelta64)
 def flag(argument: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidArgument(argument, "True or False", repr(value))
+        raise InvalidArgument(argument, "True or False", safe_repr(value))
     return bool(value)
 
 
@@ -38,7 +38,7 @@ def whole_number(argument: str, value: Any, least: int = 0, most: int | None = N
     """A whole number >= ``least``, and <= ``most`` if given."""
     if not _whole(value) or value < least or (most is not None and value > most):
         limit = f">= {least}" if most is None else f"from {least} to {most}"
-        raise InvalidArgument(argument, f"a whole number {limit}", repr(value))
+        raise InvalidArgument(argument, f"a whole number {limit}", safe_repr(value))
     return int(value)
 
 
@@ -46,7 +46,7 @@ def positive(argument: str, value: Any) -> float:
     """A finite number above 0."""
     number = _real(value)
     if not 0.0 < number < math.inf:
-        raise InvalidArgument(argument, "a positive finite number", repr(value))
+        raise InvalidArgument(argument, "a positive finite number", safe_repr(value))
     return number
 
 
@@ -54,7 +54,7 @@ def non_negative(argument: str, value: Any) -> float:
     """A finite number of at least 0."""
     number = _real(value)
     if not 0.0 <= number < math.inf:
-        raise InvalidArgument(argument, "a finite number >= 0", repr(value))
+        raise InvalidArgument(argument, "a finite number >= 0", safe_repr(value))
     return number
 
 
@@ -62,7 +62,7 @@ def fraction(argument: str, value: Any) -> float:
     """A number strictly between 0 and 1."""
     number = _real(value)
     if not 0.0 < number < 1.0:
-        raise InvalidArgument(argument, "a number between 0 and 1", repr(value))
+        raise InvalidArgument(argument, "a number between 0 and 1", safe_repr(value))
     return number
 
 
@@ -70,7 +70,7 @@ def between(argument: str, value: Any, least: float, most: float) -> float:
     """A number from ``least`` to ``most``."""
     number = _real(value)
     if not least <= number <= most:
-        raise InvalidArgument(argument, f"a number from {least:g} to {most:g}", repr(value))
+        raise InvalidArgument(argument, f"a number from {least:g} to {most:g}", safe_repr(value))
     return number
 
 
@@ -83,14 +83,14 @@ def interval(argument: str, value: Any) -> tuple[float, float]:
     """A pair (low, high) with low <= high; either may be infinite."""
     numbers = tuple(map(_real, value)) if isinstance(value, (tuple, list)) else ()
     if len(numbers) != 2 or not numbers[0] <= numbers[1]:
-        raise InvalidArgument(argument, "a pair (low, high) of numbers with low <= high", repr(value))
+        raise InvalidArgument(argument, "a pair (low, high) of numbers with low <= high", safe_repr(value))
     return numbers[0], numbers[1]
 
 
 def one_of(argument: str, value: Any, names: Sequence[str]) -> str:
     """One of some names."""
     if not isinstance(value, str) or value not in names:
-        raise InvalidArgument(argument, f"one of {', '.join(names)}", repr(value))
+        raise InvalidArgument(argument, f"one of {', '.join(names)}", safe_repr(value))
     return value
 
 
@@ -152,7 +152,7 @@ def checked_seed(seed: Any) -> Seed:
     if seed is None or isinstance(seed, np.random.Generator):
         return seed
     if not _whole(seed) or seed < 0:
-        raise InvalidArgument("seed", "a whole number >= 0, a Generator, or None", repr(seed))
+        raise InvalidArgument("seed", "a whole number >= 0, a Generator, or None", safe_repr(seed))
     return int(seed)
 
 
@@ -181,7 +181,7 @@ def as_floats(argument: str, value: Any, expected: str) -> Array:
             raise TypeError
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        text = repr(value)
+        text = safe_repr(value)
         raise InvalidArgument(argument, expected, text if len(text) < 200 else _in_a_word(value)) from None
 
 

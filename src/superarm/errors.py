@@ -8,6 +8,14 @@ argument, what was expected and what came. Outcomes of a solver are not errors: 
 from __future__ import annotations
 
 
+def safe_repr(value: object) -> str:
+    """``repr(value)`` for the text of an error; what has none, as whole numbers of thousands of digits, in a word."""
+    try:
+        return repr(value)
+    except Exception:  # whatever it is, the error to be raised matters more
+        return f"a whole number of {value.bit_length()} bits" if isinstance(value, int) else type_of(value)
+
+
 class SuperarmError(Exception):
     """Root of every error that superarm raises on purpose."""
 
@@ -22,7 +30,8 @@ class InvalidArgument(SuperarmError, ValueError):
         super().__init__(argument, expected, came)
 
     def __str__(self) -> str:
-        return f"{self.argument}: expected {self.expected}, got {self.came}"
+        came = safe_repr(self.came) if isinstance(self.came, int) else self.came
+        return f"{self.argument}: expected {self.expected}, got {came}"
 
 
 class UnsolvableRound(SuperarmError):

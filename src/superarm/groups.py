@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm.arguments import TIMES, Array, IntArray, real_array, with_masks
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.storage.labels import plain
 
 ORDERED = (str, bytes, Real, Decimal, date, time, timedelta, *TIMES)
@@ -97,7 +97,7 @@ class Groups:
         try:
             return self._positions[plain(label)]
         except (KeyError, TypeError):
-            raise InvalidArgument(argument, f"one of the groups {_few(self.labels)}", repr(label)) from None
+            raise InvalidArgument(argument, f"one of the groups {_few(self.labels)}", safe_repr(label)) from None
 
     def spread(self, values: object, argument: str) -> Array:
         """(G,) floats from a scalar, a mapping (or pandas Series) by label, or one value per group as in ``labels``."""
@@ -116,7 +116,7 @@ class Groups:
         elif hasattr(values, "to_numpy"):
             values = values.to_numpy()
         if values is None or isinstance(values, str):
-            raise InvalidArgument(argument, "numbers", repr(values))
+            raise InvalidArgument(argument, "numbers", safe_repr(values))
         array = real_array(values, argument, "numbers")
         if array.ndim == 0:
             array = np.full(len(self), float(array))
@@ -185,7 +185,7 @@ def _spelling(label: Any, argument: str) -> tuple[str, str]:
         parts = [repr(_spelling(part, argument)) for part in label]
         return type(label).__qualname__, repr(sorted(parts) if isinstance(label, frozenset) else parts)
     if type(label).__repr__ is object.__repr__:  # type: ignore[comparison-overlap]  # inherited is the same
-        raise InvalidArgument(argument, "labels with a repr of their own, to sort them by", repr(label))
+        raise InvalidArgument(argument, "labels with a repr of their own, to sort them by", safe_repr(label))
     return type(label).__qualname__, repr(label)
 
 
@@ -202,7 +202,7 @@ def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
         array = _objects(map(plain, labels)) if labels.dtype.kind in "mMO" and labels.ndim == 1 else labels.copy()
     else:
         if isinstance(labels, str) or not isinstance(labels, Iterable):
-            raise InvalidArgument(argument, "one label per arm", repr(labels))
+            raise InvalidArgument(argument, "one label per arm", safe_repr(labels))
         items = list(labels)
         if not _small_integers(items):
             items = [plain(item) for item in items]
@@ -268,6 +268,6 @@ def _is_missing(label: Hashable) -> bool:
 
 
 def _few(labels: Iterable[Hashable], most: int = 5) -> str:
-    items = [repr(label) for label in labels]
+    items = [safe_repr(label) for label in labels]
     more = f", ... ({len(items)} in all)" if len(items) > most else ""
     return ", ".join(items[:most]) + more

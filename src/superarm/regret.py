@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm.arguments import Array, IntArray, as_floats
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.rewards.reward import reward_of
@@ -85,7 +85,7 @@ def _truth(round: Round, expected: Array) -> Array:
     shape = f"numbers from {-LARGEST} to {LARGEST} of shape ({arms}, 2), one row per arm"
     truth = as_floats("expected", expected, shape)
     if truth.shape != (arms, 2) or not (np.abs(truth) <= LARGEST).all():
-        raise InvalidArgument("expected", shape, repr(truth))
+        raise InvalidArgument("expected", shape, safe_repr(truth))
     return truth
 
 

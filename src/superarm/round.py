@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from superarm.arguments import Array, IntArray, as_floats, listed, real_array, whole_number, with_masks
-from superarm.errors import InvalidArgument, type_of
+from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Groups, identities, label_array
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
@@ -86,10 +86,10 @@ class Round:
         if len(grouping.codes) != arms:
             raise InvalidArgument("groups", f"one label per arm ({arms})", f"{len(grouping.codes)} labels")
         if not isinstance(self.feasible, (AtMost, Exactly, WholeGroups)):
-            raise InvalidArgument("feasible", "AtMost, Exactly or WholeGroups", repr(self.feasible))
+            raise InvalidArgument("feasible", "AtMost, Exactly or WholeGroups", safe_repr(self.feasible))
         caps = self.feasible.caps(grouping)
         if isinstance(self.reward, type) or not callable(getattr(self.reward, "value", None)):
-            raise InvalidArgument("reward", "a super-arm reward (method: value)", repr(self.reward))
+            raise InvalidArgument("reward", "a super-arm reward (method: value)", safe_repr(self.reward))
         promises = _promises(self.constraint, grouping)
         for reward in (self.reward, *(promise.reward for promise in promises)):
             if is_per_arm(reward):
@@ -127,7 +127,7 @@ class Round:
             raise InvalidArgument("group", "the name of the label column", "groups=, which is an argument of Round")
         names = [] if isinstance(contexts, str) else listed("contexts", contexts, "a list of column names")
         if not names:
-            raise InvalidArgument("contexts", "a list of column names", repr(contexts))
+            raise InvalidArgument("contexts", "a list of column names", safe_repr(contexts))
         if isinstance(frame, type) or not hasattr(frame, "__len__") or not hasattr(frame, "columns"):
             raise InvalidArgument("frame", "a polars or pandas frame", type_of(frame))
         ids = rest.get("arm_ids")
@@ -163,7 +163,7 @@ class Round:
         try:
             array = with_masks(arms)
         except ValueError:
-            raise InvalidArgument(argument, "arm numbers, integers of shape (k,)", repr(arms)) from None
+            raise InvalidArgument(argument, "arm numbers, integers of shape (k,)", safe_repr(arms)) from None
         if np.ma.is_masked(array):
             raise InvalidArgument(argument, "arm numbers", "a missing one (masked)")
         array = np.asarray(array)
@@ -261,14 +261,16 @@ def _promises(constraint: Any, groups: Groups) -> tuple[Promise, ...]:
         return (Promise(constraint.reward, constraint.sense, everyone, thresholds, constraint.optimism),)
     if not isinstance(constraint, Mapping):
         raise InvalidArgument(
-            "constraint", "a Constraint such as Sum() <= 0.8, a mapping from labels to them, or None", repr(constraint)
+            "constraint",
+            "a Constraint such as Sum() <= 0.8, a mapping from labels to them, or None",
+            safe_repr(constraint),
         )
     together: dict[Hashable, tuple[Constraint, list[tuple[int, float]]]] = {}
     for label, one in constraint.items():
         if not isinstance(one, Constraint):
-            raise InvalidArgument("constraint", f"a Constraint for group {label!r}", repr(one))
+            raise InvalidArgument("constraint", f"a Constraint for group {label!r}", safe_repr(one))
         if isinstance(one.threshold, Mapping) or np.ndim(one.threshold) != 0:
-            raise InvalidArgument("threshold", f"one number for group {label!r}", repr(one.threshold))
+            raise InvalidArgument("threshold", f"one number for group {label!r}", safe_repr(one.threshold))
         threshold = float(one.thresholds(Groups.of([0]))[0])
         _, promised = together.setdefault(_kind(one), (one, []))
         promised.append((groups.position(label, "constraint"), threshold))

@@ -15,7 +15,7 @@ import polars as pl
 from superarm.arguments import Seed, seed_number, weight, whole_number
 from superarm.calibration import covered
 from superarm.environments.environment import Environment
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.policies.policy import Policy
 from superarm.regret import optimum, performance, super_arm_regret, total_regret
 from superarm.selection import Selection
@@ -59,7 +59,9 @@ def play(
         start = time.perf_counter()
         selection = policy.select(round)
         if not isinstance(selection, Selection):
-            raise InvalidArgument("policy", "one whose select returns a Selection (see Selection.of)", repr(selection))
+            raise InvalidArgument(
+                "policy", "one whose select returns a Selection (see Selection.of)", safe_repr(selection)
+            )
         selected = time.perf_counter()
         outcomes = environment.outcomes(round, noise)[selection.arms]
         observed = time.perf_counter()
@@ -126,9 +128,11 @@ def simulate(
     """
     rounds, zeta = whole_number("rounds", rounds), weight("zeta", zeta)
     if not isinstance(policy, Policy) or isinstance(policy, type):
-        raise InvalidArgument("policy", "an object with select and update", repr(policy))
+        raise InvalidArgument("policy", "an object with select and update", safe_repr(policy))
     if not isinstance(environment, Environment) or isinstance(environment, type):
-        raise InvalidArgument("environment", "an object with rounds, expected_outcomes and outcomes", repr(environment))
+        raise InvalidArgument(
+            "environment", "an object with rounds, expected_outcomes and outcomes", safe_repr(environment)
+        )
     rows = list(play(policy, environment, rounds=rounds, seed=seed_number(seed), benchmark=True))
     unproved = sum(row["optimal_status"] in ("LIMIT", "WITHIN_GAP") for row in rows)
     if unproved:

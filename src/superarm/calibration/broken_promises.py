@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from superarm.arguments import Array, flag, instance, listed
 from superarm.calibration.verdict import FALSE_ALARM, Finding, Verdict, capital, counted, counted_frame
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.round import Outcomes, Round
 from superarm.selection import Selection
@@ -80,7 +80,7 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
         touched = {group.label: group.probability for group in selection.groups}
         strangers = [label for label in known if label not in touched]
         if strangers:
-            raise InvalidArgument("kept", f"labels of touched groups in round {number}", repr(strangers[0]))
+            raise InvalidArgument("kept", f"labels of touched groups in round {number}", safe_repr(strangers[0]))
         probabilities = {label: p for label, p in touched.items() if label in known and p is not None}
         rows.append(
             {

@@ -20,7 +20,7 @@ from superarm.calibration.verdict import (
     too_narrow,
     too_wide,
 )
-from superarm.errors import InvalidArgument, type_of
+from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.posteriors.posterior import Belief, Posterior, checked_outcomes
 from superarm.selection import Selection
 
@@ -221,7 +221,7 @@ def _belief(held: Selection | Belief, argument: str = "beliefs") -> Belief:
 def _levels(levels: Sequence[float]) -> tuple[float, ...]:
     found = as_floats("levels", levels, "numbers between 0 and 1")
     if found.ndim != 1 or not len(found) or not ((found > 0.0) & (found < 1.0)).all():
-        raise InvalidArgument("levels", "numbers between 0 and 1", repr(levels))
+        raise InvalidArgument("levels", "numbers between 0 and 1", safe_repr(levels))
     return tuple(sorted(set(found.tolist())))
 
 
@@ -229,5 +229,5 @@ def _noise(noise_std: Any) -> Array:
     expected = "a number >= 0, or one for each output"
     found = as_floats("noise_std", noise_std, expected)
     if found.shape not in ((), (2,)) or not np.isfinite(found).all() or (found < 0.0).any():
-        raise InvalidArgument("noise_std", expected, repr(noise_std))
+        raise InvalidArgument("noise_std", expected, safe_repr(noise_std))
     return np.broadcast_to(found, (2,))

@@ -30,7 +30,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from superarm.arguments import instance, one_of
 from superarm.datasets import files
-from superarm.errors import DownloadFailed, InvalidArgument, UnexpectedData
+from superarm.errors import DownloadFailed, InvalidArgument, UnexpectedData, safe_repr
 from superarm.storage import alone, checked_path, replace_file
 
 PathLike = str | os.PathLike[str]
@@ -65,7 +65,7 @@ def fetch(
     one_of("release", release, RELEASES)
     checked_console(progress)
     if not isinstance(base_url, str) or not base_url.startswith(("http://", "https://")):
-        raise InvalidArgument("base_url", "an address that starts with https:// or http://", repr(base_url))
+        raise InvalidArgument("base_url", "an address that starts with https:// or http://", safe_repr(base_url))
     home = cache_folder(cache) / "movielens"
     target = home / release
     if target.is_dir():

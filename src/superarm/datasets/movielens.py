@@ -17,7 +17,7 @@ from superarm.arguments import Array, instance, typed_frame, whole_number
 from superarm.datasets import files
 from superarm.datasets.download import PathLike, byte_bar, cache_folder, checked_console, fetch, keep_frame, load_frame
 from superarm.datasets.files import GENRES, LEAST_STARS, MOST_STARS, Layout
-from superarm.errors import InvalidArgument, UnexpectedData
+from superarm.errors import InvalidArgument, UnexpectedData, safe_repr
 from superarm.storage import checked_path
 
 AFTER = datetime(2015, 1, 1, tzinfo=UTC)
@@ -124,7 +124,7 @@ def read(
     since = None
     if after is not None:
         if not isinstance(after, datetime) or after.tzinfo is None:
-            raise InvalidArgument("after", "a time with its zone, or None", repr(after))
+            raise InvalidArgument("after", "a time with its zone, or None", safe_repr(after))
         since = after.timestamp()
     layout = files.layout_of(folder)
     key = _key(folder, layout, since, least_ratings)

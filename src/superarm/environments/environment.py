@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from superarm.arguments import Array, IntArray, between, generator
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.round import Round, checked_round
 
 
@@ -48,7 +48,7 @@ def contexts_of(round: Round, dimension: int = 1) -> Array:
     """(M, D) contexts of a round, which must have as many features as the environment gives them."""
     contexts = checked_round(round).contexts
     if contexts.shape[1] != dimension:
-        raise InvalidArgument("round", f"one of this environment, with {dimension} features", repr(round))
+        raise InvalidArgument("round", f"one of this environment, with {dimension} features", safe_repr(round))
     return contexts
 
 
@@ -56,5 +56,5 @@ def places_in_pool(round: Round, pool: int) -> IntArray:
     """(M,) which of the ``pool`` points each arm is: its identity in the rounds of an environment with a pool."""
     ids = np.asarray(checked_round(round).arm_ids)
     if ids.dtype.kind != "i" or (len(ids) and not (ids.min() >= 0 and ids.max() < pool)):
-        raise InvalidArgument("round", f"one of this environment, with arm_ids from 0 to {pool - 1}", repr(round))
+        raise InvalidArgument("round", f"one of this environment, with arm_ids from 0 to {pool - 1}", safe_repr(round))
     return ids

@@ -13,7 +13,7 @@ from scipy.sparse import csc_array
 
 from superarm.arguments import Array, IntArray, generator, instance, interval, non_negative, whole_number
 from superarm.environments.environment import contexts_of, mean_number, with_gaussian_noise
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.feasible import Exactly
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.round import Round
@@ -60,7 +60,7 @@ class Movies:
         mean_number("users", self.users)
         non_negative("noise_std", self.noise_std)
         if not np.isfinite(interval("thresholds", self.thresholds)).all():
-            raise InvalidArgument("thresholds", "a pair (low, high) of finite numbers", repr(self.thresholds))
+            raise InvalidArgument("thresholds", "a pair (low, high) of finite numbers", safe_repr(self.thresholds))
         object.__setattr__(self, "_pairs", _Pairs.of(self.data))
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:

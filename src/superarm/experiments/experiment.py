@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from superarm.environments.environment import Environment
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.policies.policy import Policy
 from superarm.simulation import Entropy, stream
 
@@ -161,9 +161,9 @@ def named(text: str, makers: Mapping[str, Maker]) -> tuple[str, Maker]:
         if key not in defaults:
             takes = f"with its settings {name_with_settings('', defaults).strip()}"
             takes = takes if defaults else "alone, as it takes no settings"
-            raise InvalidArgument("policies", f"{name} {takes}", repr(text))
+            raise InvalidArgument("policies", f"{name} {takes}", safe_repr(text))
         if key in given:
-            raise InvalidArgument("policies", f"{key} of {name} once", repr(text))
+            raise InvalidArgument("policies", f"{key} of {name} once", safe_repr(text))
         given[key] = _value(key, value, defaults[key])
     if not given:
         return name, makers[name]
@@ -189,7 +189,7 @@ def _value(key: str, text: str, default: Value) -> Value:
         return {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError):
         expected = f"{_KINDS[kind]} for {key}, as in {key}={_text(default)}"
-        raise InvalidArgument("policies", expected, repr(text)) from None
+        raise InvalidArgument("policies", expected, safe_repr(text)) from None
 
 
 def _text(value: Any) -> str:

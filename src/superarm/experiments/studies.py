@@ -9,7 +9,7 @@ from rich.console import Console
 from superarm.datasets.download import RELEASES, cache_folder
 from superarm.datasets.movielens import MovieLens, read
 from superarm.datasets.synthetic import synthetic
-from superarm.errors import InvalidArgument, MissingData
+from superarm.errors import InvalidArgument, MissingData, safe_repr
 from superarm.experiments import paper
 from superarm.experiments.experiment import (
     DataKind,
@@ -62,10 +62,10 @@ def with_sweep(experiment: Experiment) -> Experiment:
 def study(name: str, *, data: str | None = None, console: Console | None = None) -> Experiment:
     """The study of this name; ``data`` is a MovieLens folder, ``"synthetic"``, or None for what was fetched."""
     if name not in STUDIES:
-        raise InvalidArgument("study", f"one of {', '.join(STUDIES)}", repr(name))
+        raise InvalidArgument("study", f"one of {', '.join(STUDIES)}", safe_repr(name))
     if name != "movies":
         if data is not None:
-            raise InvalidArgument("data", f"nothing: {name} uses no data", repr(data))
+            raise InvalidArgument("data", f"nothing: {name} uses no data", safe_repr(data))
         return {"federated": paper.federated, "tradeoff": paper.tradeoff, "problems": paper.problems}[name]()
     return paper.movies(*_movielens(data, console))
 

@@ -16,7 +16,7 @@ from typing import Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 
 from superarm.arguments import Array, as_floats, between, positive
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.storage import storable
 
 # Hyperparameters and standard deviations within these have squares that are numbers, and so has a product of two.
@@ -164,16 +164,16 @@ def _checked_lengthscale(value: Lengthscale) -> float | tuple[float, ...]:
     expected = "a positive finite number, or one for each dimension"
     scales = as_floats("lengthscale", value, expected)
     if scales.ndim > 1 or scales.size == 0 or not (np.isfinite(scales) & (scales > 0)).all():
-        raise InvalidArgument("lengthscale", expected, repr(value))
+        raise InvalidArgument("lengthscale", expected, safe_repr(value))
     if not ((scales >= SMALLEST) & (scales <= LARGEST)).all():
-        raise InvalidArgument("lengthscale", f"numbers from {SMALLEST:g} to {LARGEST:g}", repr(value))
+        raise InvalidArgument("lengthscale", f"numbers from {SMALLEST:g} to {LARGEST:g}", safe_repr(value))
     return float(scales) if scales.ndim == 0 else tuple(scales.tolist())
 
 
 def checked_kernel(argument: str, kernel: object) -> Kernel:
     """``kernel`` itself if it keeps the protocol."""
     if isinstance(kernel, type) or not isinstance(kernel, Kernel):
-        raise InvalidArgument(argument, "a kernel (an object with __call__(x, y) and diagonal(x))", repr(kernel))
+        raise InvalidArgument(argument, "a kernel (an object with __call__(x, y) and diagonal(x))", safe_repr(kernel))
     return kernel
 
 

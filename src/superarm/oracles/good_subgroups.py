@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm.arguments import Array, IntArray, Mask, instance, magnitude
-from superarm.errors import InvalidArgument, UnsolvableRound
+from superarm.errors import InvalidArgument, UnsolvableRound, safe_repr
 from superarm.rewards.group_reward import is_good, is_structured
 from superarm.rewards.normal_forms import ROUNDING, NormalForm
 from superarm.rewards.reward import checked_value
@@ -296,13 +296,13 @@ def _checked_promises(promises: Any, groups: int) -> tuple[Promise, ...]:
     listed = promises if isinstance(promises, (tuple, list)) else [promises]
     if all(isinstance(promise, Promise) and promise.groups.max(initial=-1) < groups for promise in listed):
         return tuple(listed)
-    raise InvalidArgument("promises", f"promises to {groups} groups, as in round.promises", repr(promises))
+    raise InvalidArgument("promises", f"promises to {groups} groups, as in round.promises", safe_repr(promises))
 
 
 def _checked_closed(closed: Any, groups: int) -> Mask:
     mask = _as_array(closed)
     if mask is None or mask.dtype != np.bool_ or mask.shape != (groups,):
-        raise InvalidArgument("closed", f"True or False for every group, shape ({groups},)", repr(closed))
+        raise InvalidArgument("closed", f"True or False for every group, shape ({groups},)", safe_repr(closed))
     mask = mask.copy()
     mask.setflags(write=False)
     return mask
@@ -317,4 +317,4 @@ def _permutation(order: Any, arms: int) -> IntArray:
             seen[numbers] = True
             if seen.all():
                 return numbers
-    raise InvalidArgument("order", f"every arm from 0 to {arms - 1} once", repr(order))
+    raise InvalidArgument("order", f"every arm from 0 to {arms - 1} once", safe_repr(order))

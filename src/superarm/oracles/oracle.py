@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask, between, instance, magnitude, sums_by
-from superarm.errors import InvalidArgument, UnsolvableRound
+from superarm.errors import InvalidArgument, UnsolvableRound, safe_repr
 from superarm.oracles.good_subgroups import GoodSubgroups, Valued
 from superarm.rewards.normal_forms import Filter, WeightedSum
 from superarm.rewards.reward import Additive, checked_value, is_additive, reward_of
@@ -118,7 +118,7 @@ def checked_oracle(oracle: Any) -> SuperArmOracle:
     """``oracle`` itself if it is one; a class is none, only its objects are."""
     if isinstance(oracle, type) or not callable(oracle):
         expected = "a callable (index, round, good) -> Selection, such as Automatic()"
-        raise InvalidArgument("oracle", expected, repr(oracle))
+        raise InvalidArgument("oracle", expected, safe_repr(oracle))
     return cast(SuperArmOracle, oracle)
 
 
@@ -154,7 +154,7 @@ def found_by_sum(
 def check_search(rel_gap: Any, deadline: Any) -> None:
     """Refuse settings that no search can keep."""
     if not isinstance(rel_gap, (int, float)) or isinstance(rel_gap, bool) or not 0.0 <= rel_gap < 1.0:
-        raise InvalidArgument("rel_gap", "a number from 0 to below 1", repr(rel_gap))
+        raise InvalidArgument("rel_gap", "a number from 0 to below 1", safe_repr(rel_gap))
     if deadline is not None:
         between("deadline", deadline, 0.0, math.inf)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from superarm.arguments import IntArray, Seed, between, fraction, positive, seed_number, whole_number
-from superarm.errors import InvalidArgument, type_of
+from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.oracle import SuperArmOracle, checked_oracle
@@ -55,7 +55,7 @@ class Learner:
         """Check the settings and draw a number from the seed."""
         if isinstance(posterior, type) or not isinstance(posterior, Posterior):
             expected = "an object with predict and condition, such as GaussianProcess(kernel, noise_std=...)"
-            raise InvalidArgument("posterior", expected, repr(posterior))
+            raise InvalidArgument("posterior", expected, safe_repr(posterior))
         return cls(
             posterior=posterior,
             delta=fraction("delta", delta),
@@ -112,7 +112,7 @@ class LearningPolicy(StorablePolicy):
 def _learning(learn: bool | Learning, posterior: Posterior) -> Learning | None:
     """How to learn hyperparameters: not at all, by default, or as asked for."""
     if not isinstance(learn, bool | Learning):
-        raise InvalidArgument("learn", "True, False or a superarm.Learning", repr(learn))
+        raise InvalidArgument("learn", "True, False or a superarm.Learning", safe_repr(learn))
     if learn is False:
         return None
     if not isinstance(posterior, Learns):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from superarm import storage
 from superarm.arguments import Array, Seed
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
@@ -82,7 +82,7 @@ class TCGPTS(LearningPolicy):
     ) -> None:
         self.learner = Learner.of(posterior, seed=seed, learn=learn)
         if not isinstance(posterior, SamplingPosterior):
-            raise InvalidArgument("posterior", "an object with predict, condition and sample", repr(posterior))
+            raise InvalidArgument("posterior", "an object with predict, condition and sample", safe_repr(posterior))
         self.oracle = oracle_or_exact(oracle)
 
     def indices(self, round: Round) -> Indices:

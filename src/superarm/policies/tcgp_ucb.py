@@ -8,7 +8,7 @@ import numpy as np
 
 from superarm import storage
 from superarm.arguments import Array, IntArray, Seed, flag, weight
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.indices import Indices, double_ucb
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
@@ -158,7 +158,7 @@ def covarying(posterior: Posterior) -> CovaryingPosterior:
     """The posterior, or an error that says what ``batch_aware`` needs of it."""
     if not isinstance(posterior, CovaryingPosterior):
         expected = "an object with covariance and noise_std, which batch_aware=True needs"
-        raise InvalidArgument("posterior", expected, repr(posterior))
+        raise InvalidArgument("posterior", expected, safe_repr(posterior))
     return posterior
 
 

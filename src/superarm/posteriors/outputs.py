@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from superarm.arguments import Array, as_floats
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.kernels.kernel import (
     LARGEST,
     SMALLEST,
@@ -65,12 +65,12 @@ class Coregionalised:
         expected = "a symmetric positive semidefinite matrix of shape (2, 2)"
         b = as_floats("matrix", self.matrix, expected)
         if b.shape != (2, 2) or not np.isfinite(b).all():
-            raise InvalidArgument("matrix", expected, repr(self.matrix))
+            raise InvalidArgument("matrix", expected, safe_repr(self.matrix))
         if not (np.abs(b) <= LARGEST).all():
-            raise InvalidArgument("matrix", f"numbers from {-LARGEST:g} to {LARGEST:g}", repr(self.matrix))
+            raise InvalidArgument("matrix", f"numbers from {-LARGEST:g} to {LARGEST:g}", safe_repr(self.matrix))
         slack = 1e-12 * np.abs(b).max()
         if abs(b[0, 1] - b[1, 0]) > slack or np.linalg.eigvalsh(b)[0] < -slack:
-            raise InvalidArgument("matrix", expected, repr(self.matrix))
+            raise InvalidArgument("matrix", expected, safe_repr(self.matrix))
         across = float(b[0, 1] + b[1, 0]) / 2
         object.__setattr__(self, "matrix", ((float(b[0, 0]), across), (across, float(b[1, 1]))))
 
@@ -190,9 +190,9 @@ def checked_noise(noise_std: float | Sequence[float]) -> tuple[float, float]:
     expected = "a positive finite number, or one for each of the two outputs"
     noise = as_floats("noise_std", noise_std, expected)
     if noise.shape not in ((), (2,)) or not (np.isfinite(noise) & (noise > 0)).all():
-        raise InvalidArgument("noise_std", expected, repr(noise_std))
+        raise InvalidArgument("noise_std", expected, safe_repr(noise_std))
     if not ((noise >= SMALLEST) & (noise <= LARGEST)).all():
-        raise InvalidArgument("noise_std", f"numbers from {SMALLEST:g} to {LARGEST:g}", repr(noise_std))
+        raise InvalidArgument("noise_std", f"numbers from {SMALLEST:g} to {LARGEST:g}", safe_repr(noise_std))
     first, second = np.broadcast_to(noise, (2,)).tolist()
     return first, second
 
@@ -204,9 +204,9 @@ def checked_mean(mean: Mean) -> CheckedMean:
     expected = "a finite number, one for each of the two outputs, or a function of contexts (M, D) to (M, 2)"
     value = as_floats("mean", mean, expected)
     if value.shape not in ((), (2,)) or not np.isfinite(value).all():
-        raise InvalidArgument("mean", expected, repr(mean))
+        raise InvalidArgument("mean", expected, safe_repr(mean))
     if not (np.abs(value) <= LARGEST).all():
-        raise InvalidArgument("mean", f"numbers from {-LARGEST:g} to {LARGEST:g}", repr(mean))
+        raise InvalidArgument("mean", f"numbers from {-LARGEST:g} to {LARGEST:g}", safe_repr(mean))
     first, second = np.broadcast_to(value, (2,)).tolist()
     return first, second
 

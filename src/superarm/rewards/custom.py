@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from superarm.arguments import Array, IntArray
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.rewards.group_reward import Comparable, Monotone, equal_by_value
 
 
@@ -31,9 +31,9 @@ class Custom(Comparable):
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise InvalidArgument("function", "a callable of the outcomes", repr(self.function))
+            raise InvalidArgument("function", "a callable of the outcomes", safe_repr(self.function))
         if not isinstance(self.monotone, str) or self.monotone not in ("increasing", "decreasing", "none"):
-            raise InvalidArgument("monotone", "'increasing', 'decreasing' or 'none'", repr(self.monotone))
+            raise InvalidArgument("monotone", "'increasing', 'decreasing' or 'none'", safe_repr(self.monotone))
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """What the function returns."""

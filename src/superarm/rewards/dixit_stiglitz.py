@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from superarm.arguments import Array, IntArray
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.groups import Groups
 from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
 from superarm.rewards.normal_forms import Blocks
@@ -44,7 +44,7 @@ class DixitStiglitz(Comparable):
     def __post_init__(self) -> None:
         power = self.power
         if isinstance(power, bool) or not isinstance(power, Real) or not 1.0 <= power <= sys.float_info.max:
-            raise InvalidArgument("power", "a finite number >= 1", repr(power))
+            raise InvalidArgument("power", "a finite number >= 1", safe_repr(power))
         object.__setattr__(self, "codes", Groups.of(self.items, "items").codes)
 
     def check_size(self, arms: int) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
 import numpy as np
 
 from superarm.arguments import Array, IntArray, as_floats
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.groups import Groups, own_copy
 from superarm.rewards.normal_forms import NormalForm
 
@@ -121,12 +121,12 @@ class Constraint:
 
     def __post_init__(self) -> None:
         if isinstance(self.reward, type) or not isinstance(self.reward, GroupReward):
-            raise InvalidArgument("reward", "a group reward (members: value, monotone)", repr(self.reward))
+            raise InvalidArgument("reward", "a group reward (members: value, monotone)", safe_repr(self.reward))
         if self.reward.monotone not in ("increasing", "decreasing", "none"):
-            raise InvalidArgument("monotone", "'increasing', 'decreasing' or 'none'", repr(self.reward.monotone))
+            raise InvalidArgument("monotone", "'increasing', 'decreasing' or 'none'", safe_repr(self.reward.monotone))
         if not isinstance(self.sense, Sense):
             if not isinstance(self.sense, str) or self.sense not in (">=", "<="):
-                raise InvalidArgument("sense", "'>=' or '<='", repr(self.sense))
+                raise InvalidArgument("sense", "'>=' or '<='", safe_repr(self.sense))
             object.__setattr__(self, "sense", Sense(self.sense))
         object.__setattr__(self, "threshold", own_copy(self.threshold))
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 import numpy as np
 
 from superarm.arguments import Array, IntArray, real_array
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 
 LARGEST_WEIGHT = 1e100  # with indices up to 1e150 their sums are numbers
 
@@ -65,7 +65,7 @@ def checked_value(value: Any, reward: object) -> float:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if not isinstance(value, (int, float, np.number)) or math.isnan(value):
-        raise InvalidArgument("reward", f"a number as the value of {reward}", repr(value))
+        raise InvalidArgument("reward", f"a number as the value of {reward}", safe_repr(value))
     return float(value)
 
 
@@ -113,11 +113,11 @@ class TransformedSum:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise InvalidArgument("function", "a callable of the weighted sum", repr(self.function))
+            raise InvalidArgument("function", "a callable of the weighted sum", safe_repr(self.function))
         expected = "non-negative finite numbers, one or one per arm"
         weights = np.atleast_1d(real_array(self.weights, "weights", expected))
         if weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0.0).any():
-            raise InvalidArgument("weights", expected, repr(self.weights))
+            raise InvalidArgument("weights", expected, safe_repr(self.weights))
         if weights.max(initial=0.0) > LARGEST_WEIGHT:
             raise InvalidArgument("weights", f"numbers of at most {LARGEST_WEIGHT:g}", weights.max())
         weights.setflags(write=False)

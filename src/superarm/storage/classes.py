@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from superarm.errors import InvalidArgument, NotStorable
+from superarm.errors import InvalidArgument, NotStorable, safe_repr
 
 Fields = dict[str, Any]
 Names = tuple[str, ...]
@@ -45,11 +45,11 @@ def storable(
         "n"}``; a letter is one size wherever it stands, "n+m" the sum of two named before, and an asterisk any
     """
     if upgrade is not None and not callable(upgrade):
-        raise InvalidArgument("upgrade", "a function from fields to fields", repr(upgrade))
+        raise InvalidArgument("upgrade", "a function from fields to fields", safe_repr(upgrade))
     if not isinstance(formerly, tuple) or not all(isinstance(name, str) for name in formerly):
-        raise InvalidArgument("formerly", "a tuple of names", repr(formerly))
+        raise InvalidArgument("formerly", "a tuple of names", safe_repr(formerly))
     if shapes is not None and not isinstance(shapes, dict):
-        raise InvalidArgument("shapes", "a mapping from fields to shapes", repr(shapes))
+        raise InvalidArgument("shapes", "a mapping from fields to shapes", safe_repr(shapes))
 
     def register(cls: T) -> T:
         name = name_of(cls)

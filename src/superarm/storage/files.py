@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from superarm.errors import InvalidArgument, UnreadableFile
+from superarm.errors import InvalidArgument, UnreadableFile, safe_repr
 from superarm.storage.classes import Unfit
 from superarm.storage.values import decode, encode
 
@@ -94,7 +94,7 @@ def checked_path(argument: str, value: Any) -> Path:
             raise ValueError
         return Path(path)
     except (TypeError, ValueError):
-        raise InvalidArgument(argument, "a path: text, or an object such as pathlib.Path", repr(value)) from None
+        raise InvalidArgument(argument, "a path: text, or an object such as pathlib.Path", safe_repr(value)) from None
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.errors import InvalidArgument, type_of
+from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.storage import values
 
 KEPT = "text, bytes, a number, a date, a datetime, or a tuple of these, as the label is kept"
@@ -62,7 +62,7 @@ def canonical(label: Any, argument: str = "label") -> Hashable:
             return datetime.fromisoformat((label if label.tzinfo is None else label.astimezone(UTC)).isoformat())
     if isinstance(label, date) and not isinstance(label, datetime):
         return date.fromordinal(label.toordinal())
-    raise InvalidArgument(argument, KEPT, f"{type_of(label)}: {repr(label)[:100]}")
+    raise InvalidArgument(argument, KEPT, f"{type_of(label)}: {safe_repr(label)[:100]}")
 
 
 def to_data(label: Any, argument: str = "label") -> Any:
@@ -81,7 +81,7 @@ def from_data(data: Any, argument: str = "label") -> Hashable:
     try:
         return canonical(values.from_data(data), argument)
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):
-        raise InvalidArgument(argument, "a label as plain data", repr(data)[:100]) from None
+        raise InvalidArgument(argument, "a label as plain data", safe_repr(data)[:100]) from None
 
 
 def stable_bytes(label: Any, argument: str = "label") -> bytes:

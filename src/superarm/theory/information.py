@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 
 from superarm.arguments import Array, IntArray, as_floats, listed, positive, whole_number
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.kernels.kernel import Kernel, checked_kernel
 from superarm.posteriors.gaussian_process import ExactPosterior
 from superarm.posteriors.history import distinct_rows
@@ -265,7 +265,7 @@ def noise_variance(noise_std: float) -> float:
     """sigma^2, refusing a sigma that is not positive or whose square is not."""
     sigma = positive("noise_std", noise_std)
     if not 0.0 < sigma * sigma < np.inf:
-        raise InvalidArgument("noise_std", "a number whose square is positive and finite", repr(noise_std))
+        raise InvalidArgument("noise_std", "a number whose square is positive and finite", safe_repr(noise_std))
     return sigma**2
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm.arguments import Array, as_floats, instance, interval, non_negative, weight
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import GroupReward
 from superarm.rewards.reward import Reward
@@ -205,7 +205,7 @@ def checked_lipschitz(argument: str, value: Any) -> float:
 def _not_negative(argument: str, value: npt.ArrayLike) -> Array:
     array = as_floats(argument, value, "numbers >= 0")
     if not (array >= 0.0).all():
-        raise InvalidArgument(argument, "numbers >= 0", repr(value))
+        raise InvalidArgument(argument, "numbers >= 0", safe_repr(value))
     return array
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm.arguments import Array, as_floats, fraction, weight, whole_number
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.indices import beta as beta_of
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.outputs import Coregionalised, Outputs, checked_noise, checked_outputs
@@ -147,7 +147,7 @@ def bound_of_run(
         :func:`~superarm.theory.feasible_information_gain`
     """
     if candidates is not None and gamma is not None:
-        raise InvalidArgument("gamma", "None where candidates are given", repr(gamma))
+        raise InvalidArgument("gamma", "None where candidates are given", safe_repr(gamma))
     kernels, noise, delta = _kernels(kernel), checked_noise(noise_std), fraction("delta", delta)
     contexts = rounds_listed(rounds_of_contexts)
     second = gains_of_rounds(kernels[1], contexts, noise[1])
@@ -261,9 +261,9 @@ def _arms(max_arms: int | npt.ArrayLike, gains: RoundGains) -> Array:
         or not (np.isfinite(arms) & (arms >= 1) & (arms == np.floor(arms))).all()
         or (np.diff(arms) < 0).any()
     ):
-        raise InvalidArgument("max_arms", expected, repr(max_arms))
+        raise InvalidArgument("max_arms", expected, safe_repr(max_arms))
     if (gains.size > arms).any():
-        raise InvalidArgument("max_arms", f"at least the picked arms ({gains.size.max()})", repr(max_arms))
+        raise InvalidArgument("max_arms", f"at least the picked arms ({gains.size.max()})", safe_repr(max_arms))
     return arms
 
 
@@ -285,7 +285,7 @@ def _gamma(gamma: npt.ArrayLike, rounds: int) -> Array:
     if array.shape == (rounds,):
         array = np.column_stack([array, array])
     if array.shape != (rounds, 2) or not (array >= 0.0).all():
-        raise InvalidArgument("gamma", expected, repr(gamma))
+        raise InvalidArgument("gamma", expected, safe_repr(gamma))
     return array
 
 

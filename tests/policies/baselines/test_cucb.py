@@ -85,12 +85,13 @@ def test_save_load_and_continue_equals_never_stopped(ids, tmp_path):
 
 
 def test_ids_that_cannot_be_remembered_are_refused():
-    unhashable = sa.Round(t=1, contexts=np.zeros((2, 1)), arm_ids=[["a"], ["b"]], feasible=sa.AtMost(1))
+    two = {"t": 1, "contexts": np.zeros((2, 1)), "feasible": sa.AtMost(1)}
     with pytest.raises(InvalidArgument, match="arm_ids: expected hashable labels"):
-        sa.CUCB().select(unhashable)
-    nan = sa.Round(t=1, contexts=np.zeros((2, 1)), arm_ids=np.array([0.5, np.nan]), feasible=sa.AtMost(1))
-    with pytest.raises(InvalidArgument, match="arm_ids"):
-        sa.CUCB().select(nan)
+        sa.CUCB().select(sa.Round(**two, arm_ids=[["a"], ["b"]]))
+    with pytest.raises(InvalidArgument, match="arm_ids: expected a label for every arm"):
+        sa.CUCB().select(sa.Round(**two, arm_ids=np.array([0.5, np.nan])))
+    with pytest.raises(InvalidArgument, match="arm_ids: expected text"):
+        sa.CUCB().select(sa.Round(**two, arm_ids=[frozenset("a"), frozenset("b")]))
 
 
 @pytest.mark.parametrize("settings", [{"oracle": 3}, {"seed": -1}])

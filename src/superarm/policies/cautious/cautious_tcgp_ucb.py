@@ -18,7 +18,7 @@ import numpy as np
 
 from superarm import storage
 from superarm.arguments import Seed, between, non_negative
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle, additive_scores
 from superarm.policies.cautious.certificates.judge import Judge
@@ -95,7 +95,7 @@ class CautiousTCGPUCB(LearningPolicy):
     ) -> None:
         if isinstance(posterior, type) or not isinstance(posterior, CovaryingPosterior):
             expected = "one with covariance and noise_std, such as GaussianProcess(kernel, noise_std=...)"
-            raise InvalidArgument("posterior", expected, repr(posterior))
+            raise InvalidArgument("posterior", expected, safe_repr(posterior))
         checked_noise(posterior.noise_std)  # or an error, here rather than in the first round
         self.learner = Learner.of(posterior, seed=seed, learn=learn)
         self.confidence = between("confidence", confidence, 0.5, SUREST)

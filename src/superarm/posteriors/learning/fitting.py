@@ -13,7 +13,7 @@ from scipy.linalg import lapack
 
 from superarm.arguments import Array, IntArray, Seed
 from superarm.compiled import suited_to
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.kernels.kernel import Kernel, gradients, parameters, with_parameters
 from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.learning.learning import Learning
@@ -45,7 +45,7 @@ Found = tuple[Kernel, tuple[float, ...]]
 def learned(state: TwoOutputs, learning: Learning, seed: Seed) -> TwoOutputs:
     """The same data under the most probable hyperparameters found; the very state where none are better."""
     if not isinstance(learning, Learning):
-        raise InvalidArgument("learning", "a superarm.Learning", repr(learning))
+        raise InvalidArgument("learning", "a superarm.Learning", safe_repr(learning))
     if not state.history.runs:
         return state
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Protocol, Self, runtime_checkable
 
 from superarm.arguments import Seed, whole_number
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.posteriors.posterior import Posterior
 from superarm.storage import storable
 
@@ -71,11 +71,11 @@ class Learning:
         for argument in ("spread", "noise_spread", "reach", "noise_reach"):
             factor = getattr(self, argument)
             if isinstance(factor, bool) or not isinstance(factor, float | int) or not 1.0 < factor <= MOST:
-                raise InvalidArgument(argument, "a finite factor above 1", repr(factor))
+                raise InvalidArgument(argument, "a finite factor above 1", safe_repr(factor))
         for argument, least in (("least", 1), ("at_most", 2), ("starts", 1)):
             number = getattr(self, argument)
             if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= MOST:
-                raise InvalidArgument(argument, f"a whole number, at least {least}", repr(number))
+                raise InvalidArgument(argument, f"a whole number, at least {least}", safe_repr(number))
         if self.schedule is not None:
             _check_schedule(self.schedule)
 
@@ -107,4 +107,6 @@ class Learns(Posterior, Protocol):
 def _check_schedule(schedule: tuple[int, ...]) -> None:
     whole = isinstance(schedule, tuple) and all(isinstance(n, int) and not isinstance(n, bool) for n in schedule)
     if not whole or min(schedule, default=1) < 1 or any(a >= b for a, b in pairwise(schedule)):
-        raise InvalidArgument("schedule", "a tuple of ascending numbers of updates, from 1, or None", repr(schedule))
+        raise InvalidArgument(
+            "schedule", "a tuple of ascending numbers of updates, from 1, or None", safe_repr(schedule)
+        )
