@@ -205,6 +205,36 @@ def test_a_path_that_cannot_be_is_one_line_without_numbers(tmp_path):
         assert "Errno" not in said.output
 
 
+def test_a_link_to_nothing_is_called_so(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for out in ("link", "link/out"):
+        said = superarm("run", "federated", "--policies", "uniform", "--out", tmp_path / out)
+        assert said.exit_code == 1
+        assert f"{tmp_path / 'link'}: is a link to nothing; give another --out" in said.output.replace("\n", "")
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "words", [["list"], ["run", "federated", "--rounds", "2", "--runs", "1", "--policies", "uniform", "--jobs", "1"]]
+)
+def test_output_that_cannot_be_written_is_one_line(tmp_path, words):
+    with open("/dev/full", "w") as full:
+        said = subprocess.run(
+            [sys.executable, "-m", "superarm", *words],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert said.returncode == 1
+    *_, last = said.stderr.splitlines()
+    assert last == "superarm: standard output: No space left on device"
+    assert "Traceback" not in said.stderr
+    assert len(said.stderr.splitlines()) == (1 if words == ["list"] else 2)  # after the progress bar
+
+
 def test_a_damaged_table_is_refused_in_one_line(tmp_path):
     out = tmp_path / "out"
     superarm("run", "federated", "--rounds", 2, "--runs", 1, "--policies", "uniform", "--jobs", 1, "--out", out)

@@ -14,7 +14,7 @@ import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -35,7 +35,20 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
 app.add_typer(data, name="data")
 
-console = Console(highlight=False)
+
+class _Output(Console):
+    """A console that says of an error which file is meant: the one that it writes to."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        try:
+            super().print(*objects, **options)
+        except OSError as error:
+            error.filename = "standard output"
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())  # or Python tries again when it ends
+            raise
+
+
+console = _Output(highlight=False)
 INTERRUPTED = 130
 WRITING = "writing the page, and every figure as PNG, SVG and PDF: some 15 seconds"
 CORES = os.cpu_count() or 1
@@ -61,14 +74,19 @@ def _plain_errors() -> Iterator[None]:
     try:
         yield
     except (SuperarmError, OSError) as error:
-        # Without the number and the quotes that Python puts around a path.
-        known = isinstance(error, OSError) and error.filename is not None and error.strerror is not None
-        said = f"{os.fspath(error.filename)}: {error.strerror}" if known else str(error)  # type: ignore[union-attr]
+        said = _words(error) if isinstance(error, OSError) else str(error)
         Console(stderr=True, highlight=False).print(Text("superarm: ", style="red").append(said, ""), soft_wrap=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         Console(stderr=True).print("\ninterrupted; the same command goes on where it stopped")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _words(error: OSError) -> str:
+    """What the system refused, without the number and the quotes that Python puts around a path."""
+    if error.strerror is None:
+        return str(error)
+    return error.strerror if error.filename is None else f"{os.fspath(error.filename)}: {error.strerror}"
 
 
 def _warn(line: str | None) -> None:
@@ -97,17 +115,20 @@ def main(
 @app.command("list")
 def list_() -> None:
     """Studies, and policies with the settings that they take, by name."""
-    studies = Table("study", "what it is", box=None, pad_edge=False, header_style="bold")
-    for name, known in STUDIES.items():
-        studies.add_row(name, known.title)
-    policies = Table("policy", "what it is", "settings, with defaults", box=None, pad_edge=False, header_style="bold")
-    settings = settings_by_policy()
-    for name, words in POLICIES.items():
-        policies.add_row(name, words, settings[name])
-    console.print(studies, Text(), policies, Text(), sep="\n")
-    console.print(
-        "a policy with settings:  superarm run federated --policies 'tcgp-ucb, tcgp-ucb zeta=0.25'", soft_wrap=True
-    )
+    with _plain_errors():
+        studies = Table("study", "what it is", box=None, pad_edge=False, header_style="bold")
+        for name, known in STUDIES.items():
+            studies.add_row(name, known.title)
+        policies = Table(
+            "policy", "what it is", "settings, with defaults", box=None, pad_edge=False, header_style="bold"
+        )
+        settings = settings_by_policy()
+        for name, words in POLICIES.items():
+            policies.add_row(name, words, settings[name])
+        console.print(studies, Text(), policies, Text(), sep="\n")
+        console.print(
+            "a policy with settings:  superarm run federated --policies 'tcgp-ucb, tcgp-ucb zeta=0.25'", soft_wrap=True
+        )
 
 
 @app.command()

@@ -104,6 +104,9 @@ def run(
         raise InvalidArgument("jobs", "a whole number >= 1", jobs)
     if folder.exists() and not folder.is_dir():
         raise ForeignResults(f"{folder}: is a file, not a folder; give another --out")
+    for path in (folder, *folder.parents):
+        if path.is_symlink() and not path.exists():
+            raise ForeignResults(f"{path}: is a link to nothing; give another --out")
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / f"{TEMPORARY}lock"
     ours = not lock.exists()
