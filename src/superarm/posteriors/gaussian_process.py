@@ -161,6 +161,9 @@ class GaussianProcess(StatefulPosterior):
 
         With ``error_bound``, where there is an error: "near the data" is where that bound holds, "jitter" a variance
         that was added to the noise.
+
+        "exact" is exact up to rounding. From a noise of 1e-5 prior standard deviations downwards rounding is amplified
+        by data that contradict the prior: see ``error_bound``.
         """
         return "; ".join(dict.fromkeys(engine.form(noise) for engine, noise in self._engines))
 
@@ -170,6 +173,10 @@ class GaussianProcess(StatefulPosterior):
 
         In low-rank form for contexts among and around the data; any other is held to 1e-6 by a bound of its own while
         the data are kept. In exact form for all contexts: it is above 0.0 where a jitter was added to the noise.
+
+        It does not count rounding, which data that contradict the prior (white noise under a smooth kernel) amplify
+        where the noise is 1e-5 prior standard deviations or less. The same data in another order then gave means 5.6e-5
+        prior standard deviations apart at a noise of 1e-5, which is 14 of the reported ones, and 5.4e-3 at 1e-6.
         """
         return max(engine.error_bound(noise) for engine, noise in self._engines)
 
