@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from superarm import storage
-from superarm.errors import NotStorable
+from superarm.errors import NotStorable, UnreadableFile
 from superarm.posteriors import (
     Coregionalised,
     ExactPosterior,
@@ -97,3 +97,38 @@ def test_a_function_cannot_be_saved(tmp_path):
     posterior = ExactPosterior(SE, 0.1, mean=lambda c: np.zeros((len(c), 2)))
     with pytest.raises(NotStorable, match="mean"):
         storage.write(posterior, tmp_path / "posterior")
+
+
+def with_fields(value, **changes):
+    """As a file might hold it: nothing is checked."""
+    new = object.__new__(type(value))
+    for field in dataclasses.fields(value):
+        object.__setattr__(new, field.name, changes.get(field.name, getattr(value, field.name)))
+    return new
+
+
+def refused(posterior, path):
+    storage.write(posterior, path)
+    with pytest.raises(UnreadableFile, match=r"holds a (SparseEngine|TwoOutputs)"):
+        storage.read(path)
+
+
+@pytest.mark.parametrize("spoil", [lambda kept: kept.T.copy(), lambda kept: kept[:, :1].copy()])
+def test_inducing_points_of_another_dimension_are_refused(spoil, tmp_path):
+    posterior = SparsePosterior(SE, 0.1).condition(*data(0, 30, 2))
+    (engine,) = posterior.state.engines
+    engine = with_fields(engine, kept=spoil(engine.kept))
+    refused(posterior._with(with_fields(posterior.state, engines=(engine,))), tmp_path / "posterior")
+
+
+@pytest.mark.parametrize("cls", [ExactPosterior, SparsePosterior, GaussianProcess])
+@pytest.mark.parametrize("kernel", [SE, (SE, Matern52(lengthscale=(0.5, 0.5)))], ids=repr)
+@pytest.mark.parametrize("rows", [0, 30])
+@pytest.mark.parametrize("field", ["first", "second"])
+def test_kernels_of_another_dimension_are_refused(cls, kernel, rows, field, tmp_path):
+    posterior = cls(kernel, 0.1).condition(*data(0, rows, 2))
+    state = posterior.state
+    other = with_fields(state.outputs, **{field: SquaredExponential(lengthscale=(1.0, 2.0, 3.0))})
+    refused(posterior._with(with_fields(state, outputs=other)), tmp_path / "outputs")
+    given = with_fields(state.given, outputs=other)
+    refused(posterior._with(with_fields(state, given=given)), tmp_path / "given")

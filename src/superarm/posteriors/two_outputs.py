@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from superarm.arguments import Array, Mask, Seed, whole_number
 from superarm.errors import InvalidArgument
-from superarm.kernels.kernel import Kernel
+from superarm.kernels.kernel import Kernel, parameters
 from superarm.posteriors.engines.engine import Data, Engine, Observations, semidefinite_root
 from superarm.posteriors.history import Collapsed, History, collapse, distinct_rows, joined
 from superarm.posteriors.outputs import (
@@ -59,6 +59,8 @@ class TwoOutputs:
         checked_noise(self.noise_std)
         if len(self.engines) not in ((1,) if self.joint else (1, 2)):
             raise ValueError(f"{len(self.engines)} engines")
+        if _sizes(self.outputs) != _sizes(self.given.outputs):
+            raise ValueError("other hyperparameters than it was made with")
         if self.history.forgetful and any(engine.needs_data for engine in self.engines):
             raise ValueError("no history, which the engines need")
         if self.history.dimension is not None:
@@ -283,6 +285,12 @@ class TwoOutputs:
             )
             for output in each
         )
+
+
+def _sizes(outputs: Outputs) -> list[int]:
+    """How many hyperparameters each kernel has; learning changes their values alone."""
+    kernels = [outputs.kernel] if isinstance(outputs, Coregionalised) else [outputs.first, outputs.second]
+    return [len(parameters(kernel)) for kernel in kernels]
 
 
 def _item(observed: Callable[[], tuple[Observations, ...]], i: int) -> Observations:

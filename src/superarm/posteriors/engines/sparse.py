@@ -39,7 +39,7 @@ class Marginals:
         return np.clip(self.represented + self.residual, 0.0, self.prior)
 
 
-@storable(shapes={"kept": "s P", "basis.points": "r *", "constant": "q", "root": "r+q r+q"})
+@storable(shapes={"kept": "s P", "basis.points": "r P", "constant": "q", "root": "r+q r+q"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SparseEngine:
     """Sparse posterior of a scalar process by a square-root information filter.
