@@ -93,6 +93,9 @@ def test_names_of_earlier_versions_are_taken_apart_once(folder):
         (pl.lit(-1).alias("run"), "rows whose run is missing or impossible"),
         (pl.lit(10**6).alias("groups_satisfied"), "rows whose groups_satisfied is missing or impossible"),
         (pl.lit(7).alias("arms"), "holds Int32 as arms"),
+        (pl.lit(None, dtype=pl.List(pl.Int64)).alias("arms"), "out: .* rows whose arms is missing or impossible"),
+        (pl.lit(None).alias("arms"), "out: .* rows whose arms is missing or impossible"),
+        (pl.when(pl.col("t") > 1).then("arms").alias("arms"), "out: .* rows whose arms is missing or impossible"),
     ],
 )
 def test_tables_that_no_run_writes_are_refused(folder, column, said):

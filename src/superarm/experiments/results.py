@@ -60,12 +60,13 @@ _MANIFEST: dict[str, tuple[type, ...]] = {
     "versions": (dict,),
     "commit": (str, type(None)),
 }
-# What is true of every row; what is not in the first four may be missing.
+# What is true of every row; only groups_touched and groups_satisfied may be missing.
 _RULES = {
     "experiment": pl.col("experiment").is_not_null(),
     "policy": pl.col("policy").is_not_null(),
     "run": pl.col("run") >= 0,
     "t": pl.col("t") >= 1,
+    "arms": pl.col("arms").is_not_null(),
     "groups_touched": pl.col("groups_touched") >= 0,
     "groups_satisfied": pl.col("groups_satisfied").is_between(0, pl.col("groups_touched")),
 }
