@@ -80,7 +80,7 @@ def test_a_damaged_file_is_refused(tmp_path):
 
 def test_a_saved_value_that_is_no_policy_is_refused(tmp_path):
     sa.storage.write(PRIOR, tmp_path / "posterior")
-    with pytest.raises(UnreadableFile, match="holds a ExactPosterior, not a policy"):
+    with pytest.raises(UnreadableFile, match="holds an ExactPosterior, not a policy"):
         sa.load(tmp_path / "posterior")
 
 
