@@ -695,7 +695,6 @@ INNER: dict[str, str] = dict.fromkeys(
         *("caps", "totals", "thresholds", "allows", "largest_sum", "most_groups"),  # of feasible sets and constraints
         *("diagonal", "into", "choose", "gradients", "parameters", "with_parameters"),  # of kernels and inducing rules
         *("by_lengthscale", "reciprocals"),  # of stationary kernels
-        "check_fields",  # of what is loaded
         *("described", "is_free", "is_good", "is_closed", "kept", "margins", "valued"),  # of good subgroups
     ),
     CHECKED,

@@ -36,7 +36,7 @@ class Learner:
     learning: Learning | None = None  # how and when hyperparameters are learnt, or None: never
     updates: int = 0  # how often outcomes were learnt
 
-    def check_fields(self) -> None:
+    def _check_fields(self) -> None:
         """Counts are whole numbers."""
         for name in ("seed", "largest_round", "updates"):
             whole_number(name, getattr(self, name))

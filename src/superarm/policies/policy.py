@@ -38,7 +38,7 @@ class Policy(Protocol):
 class StorablePolicy:
     """A storable dataclass whose fields are the whole state of a policy."""
 
-    def check_fields(self) -> None:
+    def _check_fields(self) -> None:
         """The settings, which are fields named like parameters, are such as the policy takes when it is made."""
         state = dict(vars(self))
         if learner := state.get("learner"):

@@ -105,9 +105,9 @@ class TCGPUCB(LearningPolicy):
         self.zeta = weight("zeta", zeta)
         self.oracle = oracle_or_exact(oracle)
 
-    def check_fields(self) -> None:
+    def _check_fields(self) -> None:
         """Also of those policies that set zeta themselves."""
-        super().check_fields()
+        super()._check_fields()
         weight("zeta", self.zeta)
 
     def indices(self, round: Round) -> Indices:

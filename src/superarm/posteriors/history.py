@@ -44,7 +44,7 @@ class History:
     distinct: int = 0
     declared: int | None = None  # D, where the runs do not tell
 
-    def check_fields(self) -> None:
+    def _check_fields(self) -> None:
         """All runs are of contexts of one dimension, each in the order of its fingerprints."""
         if any(run.contexts.shape[1] != self.dimension or (run.keys[1:] < run.keys[:-1]).any() for run in self.runs):
             raise ValueError("runs that are not of one history")

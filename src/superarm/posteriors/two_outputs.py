@@ -54,7 +54,7 @@ class TwoOutputs:
     history: History
     given: Given
 
-    def check_fields(self) -> None:
+    def _check_fields(self) -> None:
         """The engines are as many as the outputs need, and answer at contexts such as these."""
         checked_noise(self.noise_std)
         if len(self.engines) not in ((1,) if self.joint else (1, 2)):

@@ -124,7 +124,7 @@ def check(value: Any) -> None:
     """Refuse a value whose arrays are not of the declared shapes, and one of superarm's own that is not sound.
 
     Its fields are of the declared types. It says more in ``__post_init__``, which checks what a user gives, and in
-    ``check_fields``, which checks what only a file could get wrong.
+    ``_check_fields``, which checks what only a file could get wrong.
     """
     cls: type = type(value)
     for name, kind in _types(cls) if is_own(cls) else ():
@@ -137,7 +137,7 @@ def check(value: Any) -> None:
         letters = shape.split()
         if len(letters) != len(found) or found != tuple(map(_size, letters, found, repeat(sizes))):
             raise Unfit(f"holds a {cls.__name__} whose {path} has shape {found}, not ({', '.join(letters)})")
-    for more in ("__post_init__", "check_fields") if is_own(cls) else ():
+    for more in ("__post_init__", "_check_fields") if is_own(cls) else ():
         try:
             getattr(value, more, lambda: None)()
         except Exception as error:  # whatever a class says of fields that no user could give it

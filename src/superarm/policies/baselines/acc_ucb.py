@@ -158,7 +158,7 @@ class ContextTree:
     count: IntArray  # (n,) number of outcomes while the cell was a leaf
     total: Array  # (n,) their sum
 
-    def check_fields(self) -> None:
+    def _check_fields(self) -> None:
         """The root is first, and parents are before their children."""
         cells = np.arange(len(self.key))
         parents = self.key >> min(max(self.dimension, 1), MOST_DIMENSIONS)

@@ -80,9 +80,9 @@ class CCMAB(IndexPolicy):
         self.horizon = whole_number("horizon", horizon, 1, MOST)
         self.alpha = positive("alpha", alpha)
 
-    def check_fields(self) -> None:
+    def _check_fields(self) -> None:
         """Cells have as many coordinates as contexts."""
-        super().check_fields()
+        super()._check_fields()
         if any(not isinstance(name, tuple) or len(name) != self.dimension for name in self.cells.names):
             raise ValueError("cells of another dimension")
 

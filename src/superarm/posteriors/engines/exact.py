@@ -115,7 +115,7 @@ class ExactEngine:
     distinct: int  # distinct points; a repeat of an earlier point may be one more row for a while
     catalogue: Catalogue | None = None  # points that come again, with their columns of V
 
-    def check_fields(self) -> None:
+    def _check_fields(self) -> None:
         """The rows of a catalogue are cut where those of the factor are."""
         if self.catalogue is not None and self.catalogue.blocks:
             cut = [(len(block.points), len(self.catalogue)) for block in self.factor.blocks]

@@ -97,7 +97,7 @@ class Factor:
         """No rows yet, for q columns of values."""
         return Factor(blocks=(), z=np.empty((0, columns)), jitter=jitter)
 
-    def check_fields(self) -> None:
+    def _check_fields(self) -> None:
         """Every block begins where the one before it ends."""
         ends = np.cumsum([0, *(len(block.points) for block in self.blocks)])
         if ends[-1] != len(self.z) or any(ends[i] != block.left.shape[1] for i, block in enumerate(self.blocks)):
