@@ -230,6 +230,8 @@ def test_a_good_whole_group_needs_no_list():
         ("promises", [Sum() <= 1]),
         ("closed", [[True], [True, False]]),
         ("closed", np.ma.array([True, False], mask=[True, False])),
+        ("closed", [np.ma.array(True, mask=True), np.ma.array(False)]),
+        ("closed", [np.ma.masked, False]),
     ],
 )
 def test_what_makes_no_good_subgroups_is_refused_by_name(argument, value):

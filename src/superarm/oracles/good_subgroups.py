@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Array, IntArray, Mask, instance, magnitude
+from superarm.arguments import Array, IntArray, Mask, instance, magnitude, with_masks
 from superarm.errors import InvalidArgument, UnsolvableRound, safe_repr
 from superarm.rewards.group_reward import is_good, is_structured
 from superarm.rewards.normal_forms import ROUNDING, NormalForm
@@ -287,7 +287,8 @@ class GoodSubgroups:
 def _as_array(values: Any) -> npt.NDArray[Any] | None:
     """``values`` as an array where they are one, with none of them missing."""
     try:
-        return None if np.ma.is_masked(values) else np.asarray(values)
+        array = with_masks(values)
+        return None if np.ma.is_masked(array) else np.asarray(array)
     except ValueError:  # ragged
         return None
 
