@@ -48,7 +48,7 @@ def _home(thing: Any) -> str:
 
 def _methods(cls: type) -> Iterator[str]:
     for name in dir(cls):
-        method = getattr(cls, name)
+        method = getattr(cls, name, None)  # a field may have no value but on an instance
         if _home(method).startswith("superarm") and callable(method) and (name[0] != "_" or name == "__call__"):
             yield name
 

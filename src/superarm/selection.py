@@ -176,7 +176,7 @@ class Selection:
     def with_belief(self, belief: Belief) -> Selection:
         """The same, with what was believed of its arms."""
         other = copy.copy(self)
-        object.__setattr__(other, "belief", belief)
+        object.__setattr__(other, "belief", instance("belief", belief, Belief, "a superarm.Belief"))
         return other
 
     @property

@@ -288,6 +288,9 @@ CALLS: dict[str, Call] = {
     "GoodSubgroups.subgroups": Call(lambda: (good(a_round()).subgroups, {"label": "a"})),
     "GoodSubgroups.touched": Call(lambda: (good(a_round()).touched, {"arms": [0, 1]})),
     "GoodSubgroups.without_promises": Call(lambda: (good(a_round()).without_promises, {})),
+    "Selection.with_belief": Call(
+        _later(lambda: sa.Uniform().select(a_round()), "with_belief", belief=sa.Belief(mean=PAIRS, std=PAIRS**2)),
+    ),
     "Selection.of": Call(
         lambda: (
             sa.Selection.of,
