@@ -97,10 +97,7 @@ class StatefulPosterior:
 
     @property
     def jitter(self) -> float:
-        """Largest variance that was ever added to the noise, lest rounding make a covariance indefinite; mostly 0.0.
-
-        Noise below some 1e-7 prior standard deviations needs it.
-        """
+        """Largest variance that was ever added to the noise, lest rounding make a covariance indefinite; mostly 0.0."""
         return max(engine.jitter for engine in self.state.engines)
 
 
