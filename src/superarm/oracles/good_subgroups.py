@@ -313,9 +313,7 @@ def _permutation(order: Any, arms: int) -> IntArray:
     array = order if type(order) is np.ndarray else _as_array(order)
     if array is not None and array.shape == (arms,) and (array.dtype.kind in "iu" or not arms):
         numbers = array.astype(np.intp)
-        if numbers.view(np.uintp).max(initial=0) < max(arms, 1):  # negative ones are huge there
-            seen = np.zeros(arms, dtype=np.bool_)
-            seen[numbers] = True
-            if seen.all():
-                return numbers
+        fits = numbers.view(np.uintp).max(initial=0) < max(arms, 1)  # negative ones are huge there
+        if fits and (np.bincount(numbers, minlength=arms) == 1).all():
+            return numbers
     raise InvalidArgument("order", f"every arm from 0 to {arms - 1} once", safe_repr(order))
