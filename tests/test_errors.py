@@ -66,3 +66,16 @@ def test_a_wrong_argument_that_cannot_be_written_has_a_text():
     assert (
         str(errors.InvalidArgument("k", "a number", HUGE)) == "k: expected a number, got a whole number of 16610 bits"
     )
+
+
+def test_a_warning_points_at_the_call_from_outside_the_package():
+    def through(depth):
+        """Calls of methods of the package, some in each other, before the warning comes."""
+        names = {"__name__": "superarm.somewhere.deep", "warn": errors.warn}
+        exec("def inner(depth):\n    return inner(depth - 1) if depth else warn('the noise is 3')", names)
+        return names["inner"](depth)
+
+    for depth in (0, 3):
+        with pytest.warns(errors.ModelWarning, match="the noise is 3") as caught:
+            through(depth)
+        assert [caught[0].filename, caught[0].lineno] == [__file__, through.__code__.co_firstlineno + 4]

@@ -1,11 +1,16 @@
-"""The situations in which superarm refuses, one class each.
+"""The situations in which superarm refuses, one class each, and the one in which it warns.
 
 A wrong argument is an :class:`InvalidArgument`, which is also a ``ValueError``; its message names the
 argument, what was expected and what came. Outcomes of a solver are not errors: see
-:class:`superarm.Status`.
+:class:`superarm.Status`. Where data speak against the model that a policy was given, it goes on with a
+:class:`ModelWarning`.
 """
 
 from __future__ import annotations
+
+import inspect
+import warnings
+from types import FrameType
 
 
 def safe_repr(value: object) -> str:
@@ -87,3 +92,21 @@ def type_of(value: object) -> str:
     """
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
+
+
+class ModelWarning(UserWarning):
+    """Data speak against the model in use; the message says in what, what was done, and what to do."""
+
+
+def warn(message: str) -> None:
+    """Issue a :class:`ModelWarning` that points at the call from outside superarm that led here."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and _inside(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ModelWarning, stacklevel=level)
+
+
+def _inside(frame: FrameType) -> bool:
+    """Whether it runs code of this package; generated methods of a class count to the module of the class."""
+    package, _, _ = str(frame.f_globals.get("__name__")).partition(".")
+    return package == __name__.partition(".")[0]
