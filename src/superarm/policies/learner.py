@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import IntArray, Seed, between, fraction, positive, seed_number, whole_number
+from superarm.arguments import Array, IntArray, Seed, between, fraction, positive, seed_number, whole_number
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
@@ -71,9 +71,14 @@ class Learner:
             raise InvalidArgument("max_arms", f"at least the arms of every round ({len(round)})", self.max_arms)
         return self.beta_scale * beta(round.t, self.max_arms or max(self.largest_round, len(round), 1), self.delta)
 
+    def view(self, round: Round) -> tuple[Posterior, Array]:
+        """What is believed in this round, and where: the points of its arms, (M, P)."""
+        return self.posterior, checked_round(round).contexts
+
     def belief(self, round: Round) -> Belief:
         """What is believed of every arm of the round."""
-        return self.posterior.predict(checked_round(round).contexts)
+        posterior, points = self.view(round)
+        return posterior.predict(points)
 
     def tie_order(self, round: Round) -> IntArray:
         """(M,) the arms in the order in which ties are broken: see :func:`~superarm.policies.policy.tie_order`."""

@@ -18,7 +18,7 @@ from superarm.policies.learner import Learner, LearningPolicy, found_by, oracle_
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
-from superarm.round import Round, checked_round
+from superarm.round import Round
 from superarm.selection import Selection
 
 DRAW = 1  # the stream of the draws, apart from that of the ties
@@ -87,10 +87,11 @@ class TCGPTS(LearningPolicy):
 
     def indices(self, round: Round) -> Indices:
         """The draw at every arm, as :meth:`select` uses it; the same in whatever order the arms are listed."""
-        assert isinstance(self.posterior, SamplingPosterior)
-        first, place = distinct_rows(checked_round(round).contexts)
+        posterior, points = self.learner.view(round)
+        assert isinstance(posterior, SamplingPosterior)
+        first, place = distinct_rows(points)
         stream = np.random.default_rng(np.random.SeedSequence((self.learner.seed, round.t), spawn_key=(DRAW,)))
-        drawn = self.posterior.sample(round.contexts[first], 1, stream)[0, place]
+        drawn = posterior.sample(points[first], 1, stream)[0, place]
         return Indices(reward=drawn[:, 0], satisfying=drawn[:, 1])
 
     def select(self, round: Round) -> Selection:

@@ -128,7 +128,8 @@ class TCGPUCB(LearningPolicy):
         if not self.batch_aware:
             return indices, selection
         picks = by_index(selection.arms, indices.reward, order)
-        narrowed = self._indices(round, belief_in_order(covarying(self.posterior), round.contexts, belief, picks))
+        posterior, points = self.learner.view(round)
+        narrowed = self._indices(round, belief_in_order(covarying(posterior), points, belief, picks))
         second = self._super_arm(round, narrowed, order)
         seconds = selection.seconds + second.seconds
         if _gives_up(second, selection):

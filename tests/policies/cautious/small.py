@@ -78,7 +78,7 @@ def search_of(policy, round):
         round=round,
         index=belief.mean[:, 0] + 2.0 * belief.std[:, 0],
         belief=belief,
-        judge=Judge(round, policy.posterior, belief, EPS),
+        judge=Judge(round, policy.posterior, round.contexts, belief, EPS),
         oracle=sa.Automatic(),
         order=np.arange(len(round)),
         eps=EPS,

@@ -18,7 +18,7 @@ def test_every_selection_is_what_it_says(constraint, feasible):
     policy = sa.CautiousTCGPUCB(PRIOR)
     kinds = set()
     for round, selection, posterior, ledger in played(Small(constraint, feasible, 1), policy, 8, 1):
-        judged = Judge(round, posterior, posterior.predict(round.contexts), EPS)(selection.arms)
+        judged = Judge(round, posterior, round.contexts, posterior.predict(round.contexts), EPS)(selection.arms)
         probabilities = np.array([group.probability for group in selection.groups])
         np.testing.assert_allclose(1.0 - judged.p_broken, probabilities)
         np.testing.assert_allclose(judged.regret, [group.expected_regret for group in selection.groups])
@@ -185,7 +185,7 @@ def test_skewed_rewards_are_certified_by_their_own_tail(confidence):
     reward = sa.Custom(lambda outcomes: float(np.square(outcomes).sum()), monotone="none")
     for threshold, true in ((12.0, 0.99947), (5.0, 0.97465)):
         round = sa.Round(t=1, contexts=[[0.0]], constraint=reward <= threshold, feasible=sa.AtMost(1))
-        judge = Judge(round, PRIOR, PRIOR.predict(round.contexts), 1.0 - confidence)
+        judge = Judge(round, PRIOR, round.contexts, PRIOR.predict(round.contexts), 1.0 - confidence)
         assert 1.0 - judge(np.array([0])).p_broken[0] == pytest.approx(true, abs=0.01 * (1 - confidence) / 0.01)
 
 
@@ -275,5 +275,5 @@ def test_what_whole_groups_must_break_follows_from_the_second_output():
         constraint=sa.Variance() >= 0.5,
         feasible=sa.WholeGroups(2),
     )
-    judge = Judge(round, posterior, posterior.predict(contexts), EPS)
+    judge = Judge(round, posterior, round.contexts, posterior.predict(contexts), EPS)
     assert (judge.at_least() <= judge.whole(np.arange(3)).p_broken).all()

@@ -25,7 +25,7 @@ def test_exploring_takes_what_is_least_known_and_puts_least_at_risk():
     assert {group.label for group in selection.groups} == {3}
 
     belief = PRIOR.predict(round.contexts)
-    judge = Judge(round, PRIOR, belief, EPS)
+    judge = Judge(round, PRIOR, round.contexts, belief, EPS)
     empty = search_of(policy, round).candidate(np.empty(0, dtype=np.intp))
     arms = explore(empty, judge, belief.std[:, 0], np.arange(60), np.ones(6, dtype=np.bool_))
     assert 1 < len(arms) <= 10
@@ -47,7 +47,7 @@ def test_uncertainty_is_that_of_a_dense_gp():
     contexts = np.concatenate([rng.uniform(size=(9, 2)), np.full((3, 2), 0.5)])
     round = sa.Round(t=1, contexts=contexts, feasible=sa.AtMost(3))
     posterior = PRIOR.condition(rng.uniform(size=(6, 2)), rng.normal(size=(6, 2)))
-    uncertainty = Uncertainty(Judge(round, posterior, posterior.predict(contexts), EPS))
+    uncertainty = Uncertainty(Judge(round, posterior, round.contexts, posterior.predict(contexts), EPS))
     covariance = posterior.covariance(contexts)[1]
     picks = []
     for arm in (3, 11, 3, 0):

@@ -22,10 +22,10 @@ def test_whole_groups_that_cannot_vary_enough_are_not_judged():
     )
     belief = posterior.predict(contexts)
     search = GroupSearch(
-        round=round, index=belief.mean[:, 0], belief=belief, judge=Judge(round, posterior, belief, EPS),
+        round=round, index=belief.mean[:, 0], belief=belief, judge=Judge(round, posterior, round.contexts, belief, EPS),
         oracle=sa.Automatic(), order=np.arange(40), eps=EPS,
     )  # fmt: skip
-    everyone = Judge(round, posterior, belief, EPS)(np.arange(40)).p_broken
+    everyone = Judge(round, posterior, round.contexts, belief, EPS)(np.arange(40)).p_broken
     best = search.best()
     assert set(best.judged.groups.tolist()) == set(np.flatnonzero(everyone <= EPS).tolist()) != set()
     assert not search.known[:6].any()

@@ -107,11 +107,11 @@ class CautiousTCGPUCB(LearningPolicy):
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
         start = time.perf_counter()
-        belief, posterior = self.learner.belief(round), cast(CovaryingPosterior, self.posterior)
-        eps = 1.0 - self.confidence
+        posterior, points = self.learner.view(round)
+        belief, eps = posterior.predict(points), 1.0 - self.confidence
         search_of = GroupSearch if round.feasible.whole else SubsetSearch
         index, order = belief.mean[:, 0] + self.reward_width * belief.std[:, 0], self.learner.tie_order(round)
-        judge = Judge(round, posterior, belief, eps)
+        judge = Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps)
         search = search_of(
             round=round, index=index, belief=belief, judge=judge, oracle=self.oracle, order=order, eps=eps
         )
@@ -142,9 +142,11 @@ class CautiousTCGPUCB(LearningPolicy):
         """
         observed = Outcomes.of(round, arms, outcomes)
         entry = self.ledger.reported(round, observed.arms)
-        played, posterior = np.array(entry.arms, dtype=np.intp), cast(CovaryingPosterior, self.posterior)
-        belief, eps = posterior.predict(round.contexts[played]), 1.0 - self.confidence
-        judged = Judge(round, posterior, belief, eps, played)(played)  # before these outcomes are known
+        posterior, points = self.learner.view(round)
+        played, eps = np.array(entry.arms, dtype=np.intp), 1.0 - self.confidence
+        belief = posterior.predict(points[played])
+        # Before these outcomes are known.
+        judged = Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps, played)(played)
         self.learner.update(round, observed)
         self.ledger = self.ledger.after(entry, judged, eps)
 

@@ -43,10 +43,10 @@ class Uncertainty:
     def __init__(self, judge: Judge) -> None:
         self.posterior = judge.posterior
         self.noise = judge.noise
-        first, self.at = distinct_rows(judge.round.contexts)  # at: (M,)
-        self.contexts = judge.round.contexts[first]
-        small = len(self.contexts) <= AT_ONCE
-        self.prior: Array | None = judge.posterior.covariance(self.contexts)[1] if small else None
+        first, self.at = distinct_rows(judge.points)  # at: (M,)
+        self.points = judge.points[first]
+        small = len(self.points) <= AT_ONCE
+        self.prior: Array | None = judge.posterior.covariance(self.points)[1] if small else None
         variance = np.square(judge.belief.std[first, 1])[None]
         self.picked = Picked(variance, np.array([self.noise]), np.empty((1, MOST_ARMS, len(first))))
 
@@ -60,7 +60,7 @@ class Uncertainty:
         """Posterior covariance of f_2 at ``arms``, without regard to this round's picks."""
         at = self.at[arms]
         within: Array = (
-            self.posterior.covariance(self.contexts[at])[1] if self.prior is None else self.prior[at[:, None], at]
+            self.posterior.covariance(self.points[at])[1] if self.prior is None else self.prior[at[:, None], at]
         )
         return within
 
@@ -70,7 +70,7 @@ class Uncertainty:
         if self.prior is not None:
             column = self.prior[None, :, i]
         else:
-            column = self.posterior.covariance(self.contexts, self.contexts[i : i + 1])[1:, :, 0]
+            column = self.posterior.covariance(self.points, self.points[i : i + 1])[1:, :, 0]
         self.picked.pick(i, column)
 
 

@@ -38,7 +38,7 @@ def judge_of(constraint):
         feasible=sa.AtMost(9),
     )
     posterior = Counting(seen)
-    return Judge(round, posterior, posterior.predict(round.contexts), EPS), posterior
+    return Judge(round, posterior, round.contexts, posterior.predict(round.contexts), EPS), posterior
 
 
 PROMISES = {
@@ -105,8 +105,8 @@ def test_whole_groups_are_judged_alike_whichever_others_are(constraint):
         t=1, contexts=rng.uniform(size=(14, 1)), groups=codes, constraint=constraint, feasible=sa.WholeGroups(2)
     )
     belief = posterior.predict(round.contexts)
-    everyone = Judge(round, posterior, belief, EPS)(np.arange(14))
-    judge = Judge(round, posterior, belief, EPS)
+    everyone = Judge(round, posterior, round.contexts, belief, EPS)(np.arange(14))
+    judge = Judge(round, posterior, round.contexts, belief, EPS)
     for some in ([2], [0, 3], [0, 1, 2, 3]):
         verdicts = judge.whole(np.array(some))
         np.testing.assert_allclose(verdicts.p_broken, everyone.p_broken[some], rtol=1e-12)
@@ -122,7 +122,7 @@ def test_many_groups_are_judged_in_batches_as_together(constraint, monkeypatch):
     round = sa.Round(t=1, contexts=contexts, groups=groups, constraint=constraint, feasible=feasible)
 
     def judged():
-        return Judge(round, posterior, posterior.predict(contexts), EPS).whole(np.arange(15))
+        return Judge(round, posterior, round.contexts, posterior.predict(contexts), EPS).whole(np.arange(15))
 
     together = judged()
     assert posterior.asked == 1
@@ -139,4 +139,4 @@ def test_a_reward_that_is_no_number_for_possible_outcomes_is_refused():
     reward = sa.Custom(lambda y: float(np.sqrt(np.mean(y))) if np.mean(y) >= 0 else np.nan, "none")
     round = sa.Round(t=1, contexts=contexts, groups=list("aabbcc"), constraint=reward >= 0.0, feasible=sa.AtMost(4))
     with pytest.raises(InvalidArgument, match="whatever outcomes are possible"):
-        Judge(round, prior, prior.predict(contexts), 0.01)(np.arange(2))
+        Judge(round, prior, round.contexts, prior.predict(contexts), 0.01)(np.arange(2))

@@ -65,13 +65,21 @@ class Judged:
 class Judge:
     """Remembers the sets that it has judged: the passes of a search change few groups each.
 
-    ``belief`` is about ``arms``, ascending, or by default about all arms of the round; no others can be judged.
+    ``points``, (M, P), are those of the posterior at all arms. ``belief`` is about ``arms``, ascending, or by default
+    about all arms of the round; no others can be judged.
     """
 
     def __init__(
-        self, round: Round, posterior: CovaryingPosterior, belief: Belief, eps: float, arms: IntArray | None = None
+        self,
+        round: Round,
+        posterior: CovaryingPosterior,
+        points: Array,
+        belief: Belief,
+        eps: float,
+        arms: IntArray | None = None,
     ) -> None:
-        self.round, self.posterior, self.belief, self.eps, self._arms = round, posterior, belief, eps, arms
+        self.round, self.posterior, self.points, self.belief, self.eps = round, posterior, points, belief, eps
+        self._arms = arms
         self.certificates = [certificate_of(promise.reward, eps) for promise in round.promises]
         # Per group: the number of its promise (-1: none), and the threshold.
         groups = len(round.labels)
@@ -166,7 +174,7 @@ class Judge:
                 starts=np.cumsum([0, *map(len, sets)]),
                 arms=arms,
                 mean=self.belief.mean[rows, 1],
-                covariance=self.posterior.covariance(self.round.contexts[arms])[1],
+                covariance=self.posterior.covariance(self.points[arms])[1],
                 largest=largest,
             )
             self._latest = keys, joint
