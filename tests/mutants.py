@@ -120,7 +120,7 @@ MUTANTS = (
         "posteriors/test_picked.py policies/test_batch.py",
     ),
     Mutant(
-        "posteriors/learning/fitting.py", "np.exp(2.0 * theta[split:])", "np.exp(theta[split:])", "posteriors/learning"
+        "posteriors/learning/problem.py", "np.exp(2.0 * theta[split:])", "np.exp(theta[split:])", "posteriors/learning"
     ),
     Mutant("indices.py", "2.0 * math.log(t)", "math.log(t)", "test_indices.py"),
     Mutant("indices.py", "width / (1.0 - zeta) * sigma_1", "width * (1.0 - zeta) * sigma_1", "test_indices.py"),

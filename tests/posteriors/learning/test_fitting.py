@@ -5,7 +5,8 @@ import pytest
 
 from superarm.posteriors import Coregionalised, ExactPosterior, Linear, Matern52, SquaredExponential
 from superarm.posteriors.learning import Learning
-from superarm.posteriors.learning.fitting import _problems, evidence_of_means, evidence_within
+from superarm.posteriors.learning.evidence import evidence_of_means, evidence_within
+from superarm.posteriors.learning.fitting import _problems
 from tests.posteriors.dense import data
 
 KERNEL = SquaredExponential(lengthscale=(0.6, 1.1), variance=1.4)

@@ -19,7 +19,8 @@ from superarm.posteriors import (
     SparsePosterior,
     SquaredExponential,
 )
-from superarm.posteriors.learning.fitting import _problems, subset
+from superarm.posteriors.learning.fitting import _problems
+from superarm.posteriors.learning.problem import subset
 from tests.kernels.test_gradients import Brownian, Fixed
 from tests.posteriors.dense import data
 

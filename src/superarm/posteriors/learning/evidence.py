@@ -1,0 +1,60 @@
+"""Log density of collapsed outcomes under a kernel and a noise, with its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from superarm.arguments import Array
+from superarm.kernels.kernel import Kernel, gradients
+from superarm.posteriors.engines.engine import Observations
+
+# Share of the prior variance that is always added to the noise: no hyperparameters make the covariance singular.
+RIDGE = 1e-10
+
+
+def evidence_of_means(kernel: Kernel, data: Observations) -> tuple[float, Array, Array] | None:
+    """Log density of the means, all columns together, and its gradients; every count positive.
+
+    With C = K + N, N the noise variances over the counts, a = C^-1 y and W = sum_columns (a a^T - C^-1), the derivative
+    by any parameter is tr(W dC) / 2.
+
+    Returns
+    -------
+    value
+        log density
+    by_kernel
+        derivatives by the logarithms of the kernel's hyperparameters, ``(p,)``
+    by_noise
+        derivatives by the logarithm of the standard deviation of the noise of each point, ``(n,)``
+
+    None where the covariance cannot be factored.
+    """
+    n, q = data.means.shape
+    noise = data.noise / data.counts
+    total = np.array(kernel(data.points, data.points))
+    total.flat[:: n + 1] *= 1.0 + RIDGE
+    total.flat[:: n + 1] += noise
+    lower, failed = lapack.dpotrf(total.T, lower=1, overwrite_a=1)
+    if failed or not np.isfinite(np.diagonal(lower)).all():
+        return None
+    weights, _ = lapack.dpotrs(lower, data.means, lower=1)
+    half_log_determinant = np.log(np.diagonal(lower)).sum()
+    value = -0.5 * np.vdot(data.means, weights) - q * (half_log_determinant + 0.5 * n * np.log(2 * np.pi))
+    inverse, _ = lapack.dpotri(lower, lower=1, overwrite_c=1)
+    w = np.tril(inverse, -1)
+    w = weights @ weights.T - q * (w + w.T + np.diag(np.diagonal(inverse)))
+    by_noise = np.diagonal(w) * noise
+    # The ridge is a share of the diagonal of K, so it has the same derivatives.
+    w.flat[:: n + 1] *= 1.0 + RIDGE
+    by_kernel = np.array([0.5 * np.vdot(w, slope) for slope in gradients(kernel, data.points, data.points)])
+    return float(value), by_kernel, by_noise
+
+
+def evidence_within(data: Observations) -> tuple[float, Array]:
+    """Log density of the repeats given their means, and its derivatives by each log noise ``(n,)``.
+
+    It tells about the noise whatever the kernel is, and costs nothing: see :meth:`Observations.within`.
+    """
+    q = data.means.shape[1]
+    return float(data.within().sum()), data.scatters.sum(axis=1) / data.noise - q * (data.counts - 1.0)

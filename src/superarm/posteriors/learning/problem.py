@@ -1,0 +1,216 @@
+"""Hyperparameters of the greatest posterior probability: marginal likelihood and prior, climbed by their gradient.
+
+What is learnt together is a :class:`Problem`; :func:`fit` solves it and says how probable the solution is, so that
+kernels of different structure can be compared on the same outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from superarm.arguments import Array, IntArray, Mask
+from superarm.compiled import suited_to
+from superarm.errors import InvalidArgument
+from superarm.kernels.kernel import Kernel, parameters, with_parameters
+from superarm.posteriors.engines.engine import Observations
+from superarm.posteriors.learning.evidence import evidence_of_means, evidence_within
+from superarm.posteriors.learning.learning import Learning
+
+# Climbs, from the best of the starting points.
+CLIMBS = 2
+STEPS = 50
+# Relative change of the objective at which a climb stops: 0.01 in 1000, less than data can tell.
+CONVERGED = 1e-5
+# Hyperparameters that are not more probable by this (in the logarithm) are not worth a new factor.
+WORTHWHILE = 0.05
+# Distance from a limit, in logarithms, at which a hyperparameter wants to be beyond it.
+AT_THE_LIMIT = 1e-6
+# The objective, to be minimised, of hyperparameters that give no finite density.
+HOPELESS = 1e25
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Part:
+    """Collapsed outcomes that one covariance matrix explains."""
+
+    used: Observations  # the points that enter the matrix
+    seen: Observations  # all points; their repeats tell about the noise
+
+    @staticmethod
+    def of(data: Observations, at_most: int) -> Part:
+        """The points that have a value, and of these at most so many for the matrix."""
+        seen = data.present()
+        return Part(seen=seen, used=seen.at(subset(seen.points, at_most)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """A kernel with its noise (or two, of correlated outputs), and the outcomes that tell about them.
+
+    Hyperparameters are written as ``theta``, see :func:`theta_of`. Each has a log-normal prior around the given value.
+
+    Parameters
+    ----------
+    parts
+        the outcomes; every part adds its evidence
+    kernel, noise
+        as they are now: where the search starts, and what fixed hyperparameters keep
+    given
+        theta around which the prior lies
+    fixed
+        ``(p,)`` which hyperparameters are not learnt; none by default
+    spread
+        ``(p,)`` one standard deviation of each prior, as a factor; by default that of the :class:`Learning`
+    reach
+        ``(p,)`` how far each may go from the value given, as a factor; by default that of the :class:`Learning`
+    """
+
+    parts: tuple[Part, ...]
+    kernel: Kernel
+    noise: tuple[float, ...]
+    given: Array
+    fixed: Mask | None = None
+    spread: Array | None = None
+    reach: Array | None = None
+
+    def evidence(self, theta: Array) -> tuple[float, Array] | None:
+        """Log density of the outcomes and its gradient ``(p,)``; None where the covariance cannot be factored."""
+        split = len(theta) - len(self.noise)
+        try:
+            kernel = with_parameters(self.kernel, np.exp(theta[:split]))
+        except InvalidArgument:  # out of the range of floats
+            return None
+        variances = np.exp(2.0 * theta[split:])
+        total, gradient = 0.0, np.zeros_like(theta)
+        for part in self.parts:
+            noise_of = self._noise_of(part.used)
+            means = evidence_of_means(kernel, replace(part.used, noise=variances[noise_of]))
+            if means is None:
+                return None
+            noise_of_seen = self._noise_of(part.seen)
+            within, by_repeats = evidence_within(replace(part.seen, noise=variances[noise_of_seen]))
+            total += means[0] + within
+            gradient[:split] += means[1]
+            gradient[split:] += np.bincount(noise_of, means[2], len(self.noise))
+            gradient[split:] += np.bincount(noise_of_seen, by_repeats, len(self.noise))
+        return total, gradient
+
+    def _noise_of(self, data: Observations) -> IntArray:
+        """Which noise each point has: that of its output, where there are two."""
+        return (data.points[:, -1] if len(self.noise) == 2 else np.zeros(len(data.points))).astype(np.intp)
+
+    def prior(self, learning: Learning) -> tuple[Array, Array]:
+        """Spread and reach of every hyperparameter, as logarithms, each ``(p,)``."""
+        sizes = [len(self.given) - len(self.noise), len(self.noise)]
+        spread = np.repeat([learning.spread, learning.noise_spread], sizes) if self.spread is None else self.spread
+        reach = np.repeat([learning.reach, learning.noise_reach], sizes) if self.reach is None else self.reach
+        return np.log(spread), np.log(reach)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fit:
+    """The most probable hyperparameters found, and how probable they are.
+
+    ``evidence`` is the log density of the outcomes, less half the squared distance from the values given in prior
+    standard deviations. Fits of several kernels to the same ``parts`` can be compared by it. It is minus infinity where
+    nothing gives a density.
+    """
+
+    kernel: Kernel
+    noise: tuple[float, ...]
+    evidence: float
+    before: float  # the same of the hyperparameters that the problem came with
+    limited: Mask = field(default_factory=lambda: np.empty(0, dtype=np.bool_))  # (p,) which ended at a limit
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether it is enough better than what the problem came with to be worth a new factor."""
+        return self.evidence > self.before + WORTHWHILE
+
+
+def fit(problem: Problem, learning: Learning, rng: np.random.Generator) -> Fit:
+    """The best hyperparameters found, never worse than the present ones; with fewer than ``least`` outcomes these."""
+    present = theta_of(problem.kernel, problem.noise)
+    spread, reach = problem.prior(learning)
+    fixed = np.zeros(len(present), dtype=np.bool_) if problem.fixed is None else problem.fixed
+    free = ~fixed
+    best, least = present, np.inf
+
+    def objective(values: Array) -> tuple[float, Array]:
+        """What is minimised, as a function of the free hyperparameters."""
+        nonlocal best, least
+        theta = present.copy()
+        theta[free] = values
+        evidence = problem.evidence(theta)
+        if evidence is not None:
+            distance = (theta - problem.given) / spread
+            value, gradient = 0.5 * float(distance @ distance) - evidence[0], distance / spread - evidence[1]
+            if np.isfinite(value) and np.isfinite(gradient).all():
+                if value < least:
+                    best, least = theta, value
+                return value, gradient[free]
+        return HOPELESS, np.zeros_like(values)
+
+    with suited_to(0), np.errstate(all="ignore"):  # many small factors, one after the other
+        objective(present[free])
+        before = least
+        outcomes = max((part.seen.counts.sum() / len(problem.noise) for part in problem.parts), default=0.0)
+        low, high = problem.given - reach, problem.given + reach
+        if outcomes >= learning.least and free.any():
+            draws = rng.standard_normal((max(0, learning.starts - 2), len(present)))
+            starts = np.clip([present, problem.given, *(problem.given + spread * draws)][: learning.starts], low, high)
+            _climb(objective, starts[:, free], low[free], high[free])
+    # The best point met counts, however a climb ended.
+    split = len(best) - len(problem.noise)
+    return Fit(
+        kernel=with_parameters(problem.kernel, np.exp(best[:split])) if least < before else problem.kernel,
+        noise=tuple(np.exp(best[split:]).tolist()) if least < before else problem.noise,
+        evidence=-least,
+        before=-before,
+        limited=free & (np.minimum(best - low, high - best) < AT_THE_LIMIT),
+    )
+
+
+def _climb(objective: Callable[[Array], tuple[float, Array]], starts: Array, low: Array, high: Array) -> None:
+    """Descend from the best of the starts ``(s, p)``; the objective itself notes where it was least."""
+    # scipy.optimize takes long to import, and most policies learn nothing.
+    from scipy.optimize import Bounds, minimize
+
+    values = [objective(start)[0] for start in starts]
+    for start in starts[np.argsort(values, kind="stable")[:CLIMBS]]:
+        minimize(
+            objective,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(low, high),
+            options={"maxiter": STEPS, "ftol": CONVERGED},
+        )
+
+
+def theta_of(kernel: Kernel, noise: tuple[float, ...]) -> Array:
+    """The logarithms of the kernel's hyperparameters, then of the noises' standard deviations, ``(p,)``."""
+    theta: Array = np.log(np.concatenate([parameters(kernel), noise]))
+    return theta
+
+
+def subset(contexts: Array, at_most: int) -> IntArray:
+    """Rows of distinct contexts ``(n, D)``, at most so many: the first half, and their nearest neighbours.
+
+    A history keeps its contexts in the order of their fingerprints, so that the first ones are a random subset, the
+    same however they arrived. Neighbours are judged with every dimension scaled by its standard deviation.
+    """
+    n, half = len(contexts), at_most // 2
+    if n <= at_most:
+        return np.arange(n)
+    from scipy.spatial import cKDTree
+
+    scale = contexts.std(axis=0)
+    scaled = contexts / np.where(scale > 0, scale, 1.0)
+    neighbours = half + cKDTree(scaled[half:]).query(scaled[:half])[1]
+    chosen = np.union1d(np.arange(half), neighbours)
+    others = np.setdiff1d(np.arange(n), chosen)
+    return np.sort(np.concatenate([chosen, others[: at_most - len(chosen)]]))
