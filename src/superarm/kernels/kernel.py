@@ -83,6 +83,10 @@ class PairOfKernels(Combinable):
         p = len(parameters(self.first))
         return type(self)(with_parameters(self.first, values[:p]), with_parameters(self.second, values[p:]))
 
+    def _names(self) -> tuple[str, ...]:
+        pair = {"first": self.first, "second": self.second}
+        return tuple(f"{part}.{name}" for part, kernel in pair.items() for name in names(kernel))
+
 
 @storable
 @dataclass(frozen=True)
@@ -158,6 +162,10 @@ class ScaledKernel(Combinable):
         others = {field.name: value for field, value in zip(fields(self)[1:], values[scales:], strict=True)}
         return replace(self, lengthscale=lengthscale, **others)
 
+    def _names(self) -> tuple[str, ...]:
+        scales = [f"lengthscale[{d}]" for d in range(np.size(self.lengthscale))]
+        return (*(scales if np.ndim(self.lengthscale) else ["lengthscale"]), *(f.name for f in fields(self)[1:]))
+
 
 def _checked_lengthscale(value: Lengthscale) -> float | tuple[float, ...]:
     """One positive finite lengthscale, or a tuple of one for each dimension."""
@@ -195,6 +203,18 @@ def parameters(kernel: Kernel) -> Array:
     """
     tunable = _tunable(kernel)
     return np.empty(0) if tunable is None else np.array(tunable.parameters(), dtype=np.float64)
+
+
+def names(kernel: Kernel) -> tuple[str, ...]:
+    """What each hyperparameter is called, in the order of :func:`parameters`: as it is read from the kernel.
+
+    >>> from superarm.kernels import Matern52, Linear
+    >>> names(Matern52() + Linear(lengthscale=[0.2, 3.0]))
+    ('first.lengthscale', 'first.variance', 'second.lengthscale[0]', 'second.lengthscale[1]', 'second.variance')
+    """
+    numbered = tuple(f"parameters()[{i}]" for i in range(len(parameters(kernel))))  # of a user's own kernel
+    named: tuple[str, ...] = getattr(kernel, "_names", lambda: numbered)()
+    return named if len(named) == len(numbered) else numbered
 
 
 def with_parameters(kernel: Kernel, values: Array) -> Kernel:

@@ -17,6 +17,7 @@ from superarm.kernels.kernel import (
     checked_kernel,
     evaluate,
     gradients,
+    names,
     parameters,
     with_parameters,
 )
@@ -123,6 +124,10 @@ class PointKernel:
     def with_parameters(self, values: Array) -> PointKernel:
         p = len(parameters(self.outputs.kernel))
         return PointKernel(_related(self.outputs, with_parameters(self.outputs.kernel, values[:p]), values[p:]))
+
+    def _names(self) -> tuple[str, ...]:
+        relation = ("matrix[0][0]", "matrix[1][1]", "matrix, as (1 + correlation) / (1 - correlation),")
+        return (*(f"kernel.{name}" for name in names(self.outputs.kernel)), *relation[: len(_relation(self.outputs))])
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
         i, j = x[:, -1].astype(np.intp), y[:, -1].astype(np.intp)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from superarm import storage
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, ModelWarning
 from superarm.kernels.kernel import parameters
 from superarm.posteriors import (
     Coregionalised,
@@ -129,10 +129,30 @@ def test_the_prior_stays_around_the_values_given():
 def test_bounds_hold():
     x, y = drawn(SquaredExponential(lengthscale=0.05), 100, 0.01, seed=6)
     posterior = ExactPosterior(SquaredExponential(lengthscale=0.5), 0.1).condition(x, y)
-    with pytest.warns(UserWarning, match="up to a limit"):
+    with pytest.warns(ModelWarning, match="up to a limit") as caught:
         learned = posterior.learned(Learning(reach=2.0, noise_reach=1.5))
+    assert caught[0].filename == __file__
+    said = str(caught[0].message)
+    assert "kernel.lengthscale = 0.25 (given 0.5, Learning.reach 2), kernel.variance = " in said
+    assert ", noise_std = 0.15 (given 0.1, Learning.noise_reach 1.5). To do: scale contexts to about 1, or" in said
     assert first(learned).lengthscale == pytest.approx(0.25)
     assert 0.1 / 1.5 * (1 - 1e-9) <= learned.noise_std[0] <= 0.15 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        ((SquaredExponential(), SquaredExponential(lengthscale=[1.0, 1.0])), "kernel.lengthscale[0] of output 2 = 0.5"),
+        (Linear() + SquaredExponential(lengthscale=[1.0, 1.0]), "kernel.second.lengthscale[0] = 0.5"),
+        (Coregionalised(SquaredExponential(), [[1.0, 0.1], [0.1, 1.0]]), "kernel.lengthscale = 0.5"),
+    ],
+)
+def test_a_hyperparameter_at_its_limit_is_named(kernel, name):
+    x, y = drawn(SquaredExponential(lengthscale=0.05), 100, 0.1, seed=6)
+    posterior = ExactPosterior(kernel, (0.1, 0.1001)).condition(np.hstack([x, 0.0 * x]), y)
+    with pytest.warns(ModelWarning) as caught:
+        posterior.learned(Learning(reach=2.0))
+    assert f"{name} (given 1, Learning.reach 2)" in str(caught[0].message)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])

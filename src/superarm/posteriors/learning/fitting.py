@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from superarm.arguments import Seed
-from superarm.errors import InvalidArgument, safe_repr
-from superarm.kernels.kernel import Kernel
+from superarm.errors import InvalidArgument, safe_repr, warn
+from superarm.kernels.kernel import Kernel, names
 from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.learning.learning import Learning
-from superarm.posteriors.learning.problem import Part, Problem, fit, subset, theta_of
+from superarm.posteriors.learning.problem import Fit, Part, Problem, fit, subset, theta_of
 from superarm.posteriors.outputs import Coregionalised, Independent, Outputs, PointKernel
 from superarm.posteriors.two_outputs import TwoOutputs
 
-LIMITED = (
-    "hyperparameters were learnt up to a limit, which lies a factor of Learning.reach (noises: noise_reach) from the "
-    "values that the posterior was made with. Scale contexts and outcomes to about 1 and give a prior mean, start "
-    "from values nearer to the data, or widen the limit"
-)
+# What to do about a hyperparameter at its limit, by what its name contains.
+REMEDIES = {
+    "lengthscale": "scale contexts to about 1, or start from lengthscales nearer to the data",
+    "noise_std": "start from a noise_std nearer to how far repeated outcomes scatter",
+    "": "scale outcomes to about 1 and give a prior mean, or start from values nearer to the data",
+}
 
 Model = tuple[Kernel, tuple[float, ...]]
 
@@ -35,8 +34,13 @@ def learned(state: TwoOutputs, learning: Learning, seed: Seed) -> TwoOutputs:
     fits = [fit(problem, learning, rng) for problem in problems]
     if not any(each.worthwhile for each in fits):
         return state
-    if any(each.worthwhile and each.limited.any() for each in fits):
-        warnings.warn(LIMITED, stacklevel=2)
+    limits: dict[str, str] = {}
+    for number, (problem, each) in enumerate(zip(problems, fits, strict=True), start=1):
+        if each.worthwhile:
+            limits |= _limits(problem, each, learning, f" of output {number}" if len(problems) > 1 else "")
+    if limits:
+        todo = "; ".join(dict.fromkeys(limits.values()))
+        warn(f"hyperparameters were learnt up to a limit: {', '.join(limits)}. To do: {todo}; or widen the limit")
     better = [each if each.worthwhile else problem for problem, each in zip(problems, fits, strict=True)]
     models: list[Model] = [(each.kernel, each.noise) for each in better]
     (first, noise), (second, other_noise) = models[0], models[-1]
@@ -45,6 +49,22 @@ def learned(state: TwoOutputs, learning: Learning, seed: Seed) -> TwoOutputs:
         return state.under(outputs, (noise[0], other_noise[-1]))
     except InvalidArgument:  # no factor: a kernel that is not positive semidefinite with what was found
         return state
+
+
+def _limits(problem: Problem, found: Fit, learning: Learning, of: str) -> dict[str, str]:
+    """Of every hyperparameter at its limit, what it is and which limit that was, and what to do about it."""
+    own = "" if isinstance(problem.kernel, PointKernel) else "kernel."
+    called = [f"{own}{name}{of}" for name in names(problem.kernel)]
+    limits = ["reach"] * len(called) + ["noise_reach"] * len(problem.noise)
+    called += [f"noise_std[{i}]" for i in range(2)] if len(problem.noise) > 1 else [f"noise_std{of}"]
+    reaches = np.exp(problem.prior(learning)[1])
+    values, given = np.exp(theta_of(found.kernel, found.noise)), np.exp(problem.given)
+    return {
+        f"{called[i]} = {values[i]:.3g} (given {given[i]:.3g}, Learning.{limits[i]} {reaches[i]:.3g})": next(
+            todo for word, todo in REMEDIES.items() if word in called[i]
+        )
+        for i in np.flatnonzero(found.limited).tolist()
+    }
 
 
 def _problems(state: TwoOutputs, at_most: int) -> list[Problem]:
