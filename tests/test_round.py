@@ -267,6 +267,58 @@ def test_arm_ids_may_name_a_column(frame):
         Round.from_frame(frame, contexts=["x"], arm_ids="ad", t=1, feasible=AtMost(1))
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame(COLUMNS), pl.DataFrame(COLUMNS)], ids=["pandas", "polars"])
+def test_safe_arms_may_be_a_column_or_an_array(frame):
+    mine = frame.assign(ok=[True, False, True]) if isinstance(frame, pd.DataFrame) else frame.with_columns(ok=MASK)
+    for safe in ("ok", [True, False, True], mine["ok"], np.array([1, 0, 1], dtype=bool)):
+        round = Round.from_frame(mine, contexts=["x"], safe=safe, t=1, feasible=AtMost(1))
+        assert round.safe.dtype == np.bool_
+        assert round.safe.tolist() == [True, False, True]
+        assert not round.safe.flags.writeable
+    with pytest.raises(InvalidArgument, match=r"frame: expected the columns \['x', 'fine'\], got none called"):
+        Round.from_frame(mine, contexts=["x"], safe="fine", t=1, feasible=AtMost(1))
+
+
+MASK = pl.Series([True, False, True])
+THREE = {"t": 1, "contexts": [[0.1], [0.2], [0.3]], "feasible": AtMost(1)}
+
+
+@pytest.mark.parametrize(
+    ("safe", "what"),
+    [
+        ([True, False], "dtype bool, shape (2,)"),
+        (True, "dtype bool, shape ()"),
+        ([1, 0, 1], "dtype int64, shape (3,)"),
+        (["a", "b", "c"], "shape (3,)"),
+        ([[True, False, True]], "dtype bool, shape (1, 3)"),
+        ([True, None, False], "None"),
+        (pl.Series([True, None, False]), "None"),
+        (pd.Series([True, None, False], dtype="boolean"), "<NA>"),
+        (np.ma.array([True, True, False], mask=[0, 1, 0]), "a missing one (masked)"),
+        ([[True], [False, True], []], "[[True], [False, True], []]"),
+    ],
+    ids=str,
+)
+def test_safe_arms_are_told_by_true_and_false(safe, what):
+    with pytest.raises(
+        InvalidArgument, match=r"^safe: expected True or False for every arm, shape \(3,\), got "
+    ) as found:
+        Round(**THREE, safe=safe)
+    assert str(found.value).endswith(what)
+
+
+def test_safe_arms_stay_with_a_round():
+    mine = np.array([True, False, True])
+    round = Round(**THREE, safe=mine)
+    mine[:] = False
+    assert round.safe.tolist() == [True, False, True]
+    assert dataclasses.replace(round, t=2).safe.tolist() == [True, False, True]
+    assert "3 arms in 1 dimensions, 2 safe," in repr(round)
+    assert "safe" not in repr(Round(**THREE))
+    assert Round(t=1, contexts=np.empty((0, 1)), feasible=AtMost(1), safe=[]).safe.shape == (0,)
+    assert Round(**THREE, safe=pd.Series([True, False, True], dtype="boolean")).safe.tolist() == [True, False, True]
+
+
 def test_a_missing_number_in_a_frame_is_refused():
     frame = pl.DataFrame({"x": [0.1, None]})
     with pytest.raises(InvalidArgument, match="contexts: expected finite numbers"):

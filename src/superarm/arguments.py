@@ -204,6 +204,26 @@ def real_array(values: Any, argument: str, expected: str) -> Array:
     return np.array(as_floats(argument, values, expected), order="C")
 
 
+def mask(argument: str, value: Any, size: int, each: str) -> Mask:
+    """True or False for ``each`` of ``size`` things; frames give booleans as objects where some could be missing."""
+    expected = f"True or False for every {each}, shape ({size},)"
+    try:
+        array = with_masks(value)
+    except ValueError:
+        raise InvalidArgument(argument, expected, safe_repr(value)) from None
+    if np.ma.is_masked(array):
+        raise InvalidArgument(argument, expected, "a missing one (masked)")
+    array = np.asarray(array)
+    strangers = [item for item in array.flat if not isinstance(item, (bool, np.bool_))] if array.dtype == object else []
+    if strangers:
+        raise InvalidArgument(argument, expected, safe_repr(strangers[0]))
+    if array.shape != (size,) or not (array.dtype.kind in "bO" or not size):
+        raise InvalidArgument(argument, expected, f"dtype {array.dtype}, shape {array.shape}")
+    found: Mask = array.astype(np.bool_)
+    found.setflags(write=False)
+    return found
+
+
 def sums_by(codes: IntArray, values: Array, size: int) -> Array:
     """(size,) sum of ``values`` over each code."""
     return np.bincount(codes, weights=values, minlength=size).astype(np.float64, copy=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, as_floats, listed, real_array, whole_number, with_masks
+from superarm.arguments import Array, IntArray, as_floats, listed, mask, real_array, whole_number, with_masks
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Groups, identities, label_array
@@ -53,6 +53,9 @@ class Round:
         u, by default the sum
     arm_ids
         (M,) who each arm is, any hashable labels, for policies that remember arms by identity; None: the context is
+    safe
+        (M,) True for arms that you vouch for: a group of which only such arms are picked keeps its promise, by your
+        word. :class:`~superarm.CautiousTCGPUCB` starts with them; other policies do not look at it. None: no arm
 
     >>> import numpy as np, superarm as sa
     >>> round = sa.Round(
@@ -73,6 +76,7 @@ class Round:
     feasible: Feasible
     reward: Reward = field(default_factory=Sum)
     arm_ids: Any = None
+    safe: Any = None  # (M,) mask, or None
     grouping: Groups = field(init=False, repr=False)
     caps: IntArray = field(init=False, repr=False)  # (G,) most arms that each group may give
     promises: tuple[Promise, ...] = field(init=False, repr=False)
@@ -97,9 +101,11 @@ class Round:
         ids = None if self.arm_ids is None else identities(self.arm_ids)
         if ids is not None and len(ids) != arms:
             raise InvalidArgument("arm_ids", f"one label per arm ({arms})", f"{len(ids)} labels")
+        safe = None if self.safe is None else mask("safe", self.safe, arms, "arm")
         for name, value in (
             ("t", t),
             ("arm_ids", ids),
+            ("safe", safe),
             ("contexts", contexts),
             ("groups", labels),
             ("grouping", grouping),
@@ -121,7 +127,7 @@ class Round:
         group
             name of the label column
         rest
-            the other arguments of :class:`Round`; ``arm_ids`` may be the name of a column too
+            the other arguments of :class:`Round`; ``arm_ids`` and ``safe`` may be names of columns too
         """
         if "groups" in rest:
             raise InvalidArgument("group", "the name of the label column", "groups=, which is an argument of Round")
@@ -130,25 +136,24 @@ class Round:
             raise InvalidArgument("contexts", "a list of column names", safe_repr(contexts))
         if isinstance(frame, type) or not hasattr(frame, "__len__") or not hasattr(frame, "columns"):
             raise InvalidArgument("frame", "a polars or pandas frame", type_of(frame))
-        ids = rest.get("arm_ids")
-        named = isinstance(ids, str)
-        wanted = [*names, *([] if group is None else [group]), *([ids] if named else [])]
+        named = {argument: rest[argument] for argument in ("arm_ids", "safe") if isinstance(rest.get(argument), str)}
+        wanted = [*names, *([] if group is None else [group]), *named.values()]
         known = set(frame.columns)
         missing = [name for name in wanted if not _is_hashable(name) or name not in known]
         if missing:
             raise InvalidArgument("frame", f"the columns {wanted}", f"none called {missing}")
         columns = np.column_stack([_context_column(frame[name], name) for name in names])
-        if named:
-            rest["arm_ids"] = frame[ids]
+        rest |= {argument: frame[name] for argument, name in named.items()}
         return cls(contexts=columns, groups=None if group is None else frame[group], **rest)
 
     def __len__(self) -> int:
         return len(self.contexts)
 
     def __repr__(self) -> str:
+        safe = "" if self.safe is None else f", {np.count_nonzero(self.safe)} safe"
         return (
-            f"Round(t={self.t}, {len(self)} arms in {self.contexts.shape[1]} dimensions, {len(self.labels)} groups, "
-            f"{len(self.promises)} kinds of promise, {self.feasible}, {self.reward})"
+            f"Round(t={self.t}, {len(self)} arms in {self.contexts.shape[1]} dimensions{safe}, "
+            f"{len(self.labels)} groups, {len(self.promises)} kinds of promise, {self.feasible}, {self.reward})"
         )
 
     @property

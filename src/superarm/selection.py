@@ -65,6 +65,7 @@ class TouchedGroup:
     margin: float | None  # by how much the promise is kept; negative where it is not
     probability: float | None = None  # of keeping the promise, given all outcomes; None without one, or not worked out
     expected_regret: float | None = None  # expected group regret, given all outcomes; None where not worked out
+    vouched: bool = False  # whether the promise is kept by the user's word alone: all arms are safe
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,6 +80,7 @@ class TouchedGroups:
     margins: Array  # (g,)
     p_broken: Array | None = None  # (g,)
     regret: Array | None = None  # (g,)
+    vouched: Mask | None = None  # (g,) whether its promise is kept by the user's word
 
     def rows(self) -> tuple[TouchedGroup, ...]:
         """Each by itself."""
@@ -92,6 +94,7 @@ class TouchedGroups:
             self.margins.tolist(),
             nothing if self.p_broken is None else (1.0 - self.p_broken).tolist(),
             nothing if self.regret is None else self.regret.tolist(),
+            [False] * len(self.parts) if self.vouched is None else self.vouched.tolist(),
             strict=True,
         )
         return tuple(
@@ -103,8 +106,9 @@ class TouchedGroups:
                 margin=margin if promised else None,
                 probability=probability if promised else None,
                 expected_regret=regret,
+                vouched=vouched,
             )
-            for label, arms, promised, value, threshold, margin, probability, regret in rows
+            for label, arms, promised, value, threshold, margin, probability, regret, vouched in rows
         )
 
 
@@ -156,7 +160,7 @@ class Selection:
         how long it took
     groups
         the touched groups with their reward at the satisfying index, threshold and margin, and from a policy that
-        certifies them also the probability that they keep their promise
+        certifies them also the probability that they keep their promise, and whether that is by the user's word
     kind
         on what ground a policy that certifies picked it; None from others
     belief
@@ -254,13 +258,19 @@ class Selection:
                 if group.margin is None
                 else f", v {group.value:.4g}, threshold {group.threshold:.4g}, margin {group.margin + 0.0:+.4g}"
             )
-            + ("" if group.probability is None else f", kept with probability {group.probability:.4f}")
+            + _kept(group)
             for group in self.groups
         ]
         return "\n".join([head, *lines])
 
     def __repr__(self) -> str:
         return str(self)  # a notebook shows this; every array in full would hide the answer
+
+
+def _kept(group: TouchedGroup) -> str:
+    if group.vouched:
+        return ", kept by your word (all its arms are safe)"
+    return "" if group.probability is None else f", kept with probability {group.probability:.4f}"
 
 
 def is_proved(value: float, upper_bound: float, relative: float = EXACT, scale: float = 0.0) -> bool:

@@ -165,6 +165,7 @@ CALLS: dict[str, Call] = {
             feasible=sa.AtMost(3),
             reward=sa.Sum(),
             arm_ids=list("uvwxyz"),
+            safe=[True, False] * 3,
         ),
         takes={
             "groups": ("text", "booleans", "complex"),

@@ -64,7 +64,8 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
     Returns
     -------
     polars.DataFrame
-        One row for each round: ``round`` (1, 2, ...), ``promised`` (groups with a probability, of which it is known),
+        One row for each round: ``round`` (1, 2, ...), ``promised`` (groups with a probability, of which it is known;
+        not those that the user vouches for),
         ``predicted`` (broken ones expected of them: the sum of 1 - probability) and ``broken``.
     """
     import polars as pl
@@ -77,7 +78,7 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
     for number, (selection, known) in enumerate(zip(selections, kept, strict=True), start=1):
         instance("selections", selection, Selection, "a list of selections")
         instance("kept", known, Mapping, "a list of mappings from labels to True or False")
-        touched = {group.label: group.probability for group in selection.groups}
+        touched = {group.label: None if group.vouched else group.probability for group in selection.groups}
         strangers = [label for label in known if label not in touched]
         if strangers:
             raise InvalidArgument("kept", f"labels of touched groups in round {number}", safe_repr(strangers[0]))

@@ -100,6 +100,8 @@ def _difference(one: Round, other: Round) -> str | None:
         return "groups"
     if (one.arm_ids is None) != (other.arm_ids is None) or not np.array_equal(one.arm_ids, other.arm_ids):
         return "arm_ids"
+    if (one.safe is None) != (other.safe is None) or not np.array_equal(one.safe, other.safe):
+        return "safe"
     if _allowed(one) != _allowed(other):
         return "feasible"
     # Rewards may be any objects: they are compared by what they say about some outcomes.

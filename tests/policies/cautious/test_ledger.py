@@ -16,7 +16,8 @@ from tests.policies.cautious.small import EPS, PRIOR
 def judged(risks):
     risks = np.array(risks, dtype=float)
     everyone = np.ones(len(risks), dtype=np.bool_)
-    return Judged(groups=np.arange(len(risks)), parts=[], promised=everyone, p_broken=risks, regret=0.0 * risks)
+    groups, nobody = np.arange(len(risks)), ~everyone
+    return Judged(groups=groups, parts=[], promised=everyone, p_broken=risks, regret=0.0 * risks, vouched=nobody)
 
 
 def entry(t):
@@ -183,6 +184,7 @@ BASE = {
         {"feasible": sa.WholeGroups(2)},
         {"arm_ids": np.arange(12)[::-1]},
         {"arm_ids": None},
+        {"safe": np.arange(12) > 5},
         {"reward": sa.TransformedSum(np.exp)},
         {"t": 4},
         {"contexts": np.linspace(0, 2, 12)[:, None]},

@@ -120,11 +120,11 @@ class CautiousTCGPUCB(LearningPolicy):
 
     def _choose(self, search: Search) -> tuple[Kind, Candidate]:
         best = search.best()
-        if best is None or best.underfilled:
+        if best is None or best.underfilled or best.judged.by_word_alone:
             known = best or search.candidate(np.empty(0, dtype=np.intp))
             arms = explore(known, search.judge, search.index, search.order, search.hopeful())
             if len(arms) > len(known.arms):
-                return Kind.EXPLORING, replace(search.candidate(arms), underfilled=best is not None)
+                return Kind.EXPLORING, replace(search.candidate(arms), underfilled=known.underfilled)
             chosen = (on_credit(search) or known) if best is None else best
             # The empty super arm breaks no promise.
             return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen
@@ -167,7 +167,8 @@ def _selection(kind: Kind, chosen: Candidate, search: Search, start: float) -> S
     arms = np.sort(chosen.arms)
     arms.setflags(write=False)
     good = GoodSubgroups(round, search.belief.mean[:, 1], search.order)
-    touched = replace(good.described(good.valued(arms)), p_broken=chosen.judged.p_broken, regret=chosen.judged.regret)
+    judged, described = chosen.judged, good.described(good.valued(arms))
+    touched = replace(described, p_broken=judged.p_broken, regret=judged.regret, vouched=judged.vouched)
     return Selection(
         arms=arms,
         value=chosen.value,

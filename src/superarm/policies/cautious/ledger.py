@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray
+from superarm.arguments import Array, IntArray, Mask
 from superarm.errors import InvalidArgument
 from superarm.policies.cautious.certificates.judge import Judged
 from superarm.rewards.reward import is_per_arm
@@ -89,12 +89,14 @@ class Ledger:
 
 
 def _rest(round: Round) -> int:
-    """A checksum of groups, identities, promises, u and the feasible set."""
+    """A checksum of groups, identities, safe arms, promises, u and the feasible set."""
     feasible, size = round.feasible, len(round)
     ids = None if round.arm_ids is None else [_label(label) for label in round.arm_ids.tolist()]
     facts = [feasible.whole, feasible.totals(size), feasible.most_groups(round.grouping), ids]
     facts.append([_label(label) for label in round.labels])
-    arrays: list[Array | IntArray] = [round.grouping.codes, feasible.caps(round.grouping)]
+    arrays: list[Array | IntArray | Mask] = [round.grouping.codes, feasible.caps(round.grouping)]
+    if round.safe is not None:
+        arrays.append(round.safe)
     for promise in round.promises:
         facts += [promise.sense.name, promise.optimism]
         arrays += [promise.groups, promise.thresholds]

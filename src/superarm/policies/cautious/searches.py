@@ -18,6 +18,7 @@ from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.cautious.certificates.certificate import Surrogate
 from superarm.policies.cautious.search import Candidate, Search
+from superarm.policies.cautious.vouched import with_safe
 from superarm.rewards.reward import reward_of
 from superarm.selection import Selection, Status
 
@@ -51,7 +52,8 @@ class SubsetSearch(Search):
     def best(self) -> Candidate | None:
         candidate = first = self._first()
         if first is None:
-            return None
+            vouched = with_safe(self.candidate(np.empty(0, dtype=np.intp)), self)
+            return vouched if len(vouched.arms) else None
         best = None if len(first.judged.failing(self.eps)) else first
         seen = np.zeros(len(self.factor), dtype=np.bool_)
         for _ in range(PASSES):
@@ -61,7 +63,7 @@ class SubsetSearch(Search):
             if candidate is not None and not len(candidate.judged.failing(self.eps)):
                 best = candidate if best is None or _better(candidate, best) else best
                 break
-        best = self._with_more(best or self._without_failing(candidate or first))
+        best = self._with_more(with_safe(best or self._without_failing(candidate or first), self))
         return best if len(best.arms) or best.underfilled or self._something_certified() else None
 
     def _first(self) -> Candidate | None:
@@ -184,7 +186,8 @@ class SubsetSearch(Search):
             satisfying[mine] += self.sign[mine] * float(ndtri(level)) * self._std[mine]
         shift, closed = self.shift.copy(), self.closed.copy()
         shift[group], closed[group] = 0.0, False
-        return self._found(self._answer(self.index, self._good(satisfying, shift, closed)))
+        found = self._found(self._answer(self.index, self._good(satisfying, shift, closed)))
+        return None if found is None else with_safe(found, self)
 
     def _pessimistic(self) -> Array:
         width = float(ndtri(1.0 - self.eps)) * (self.factor * self.movable)[self._codes] * self._std

@@ -40,13 +40,18 @@ def certificate_of(reward: GroupReward, eps: float) -> Certificate:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Judged:
-    """The groups that a super arm touches, with p and EV of its part in each; both 0 for a group without a promise."""
+    """The groups that a super arm touches, with p and EV of its part in each.
+
+    Both are 0 for a group without a promise, and for one whose promise is kept by the user's word (all picked arms are
+    safe): that is no certificate, so such a group earns nothing and pays nothing.
+    """
 
     groups: IntArray  # (g,) positions, ascending
     parts: list[IntArray]  # g, the arms of each, ascending
-    promised: Mask  # (g,) whether the group has a promise
+    promised: Mask  # (g,) whether the group has a promise that the posterior answers for
     p_broken: Array  # (g,) p
     regret: Array  # (g,) EV
+    vouched: Mask  # (g,) whether the group has a promise that the user answers for
 
     def failing(self, eps: float) -> IntArray:
         """Positions of the groups that are not certified."""
@@ -55,6 +60,11 @@ class Judged:
     def of(self, group: int) -> float:
         """p of the group at this position; 0 where it is not touched."""
         return float(self.p_broken[self.groups == group].sum())
+
+    @property
+    def by_word_alone(self) -> bool:
+        """Whether promises are kept by the user's word, and none by a certificate."""
+        return bool(self.vouched.any() and not self.promised.any())
 
     @property
     def risk(self) -> float:
@@ -100,7 +110,20 @@ class Judge:
         parts = [arms[start:end] for start, end in itertools.pairwise(starts.tolist())]
         verdicts = self._verdicts(groups, parts)
         promised = self._promise_of[groups] >= 0
-        return Judged(groups=groups, parts=parts, promised=promised, p_broken=verdicts.p_broken, regret=verdicts.regret)
+        vouched = promised & np.fromiter(map(self.vouched, parts), np.bool_, len(parts))
+        return Judged(
+            groups=groups,
+            parts=parts,
+            promised=promised & ~vouched,
+            p_broken=verdicts.p_broken,
+            regret=verdicts.regret,
+            vouched=vouched,
+        )
+
+    def vouched(self, arms: IntArray) -> bool:
+        """Whether the user vouches for every arm of a set."""
+        safe = self.round.safe
+        return safe is not None and bool(safe[arms].all())
 
     def whole(self, groups: IntArray) -> Verdicts:
         """p and EV of some groups picked whole, whichever others are judged with them."""
@@ -117,6 +140,8 @@ class Judge:
                 bounds[promise.groups] = self.certificates[number].at_least(
                     promise, promise.thresholds, grouping.sizes[promise.groups], mean, std
                 )
+        if self.round.safe is not None:
+            bounds[np.bincount(grouping.codes[~self.round.safe], minlength=len(grouping)) == 0] = 0.0
         return bounds
 
     def each(self, sets: list[IntArray]) -> Verdicts:
@@ -129,12 +154,15 @@ class Judge:
         return self._verdicts(groups, sets)
 
     def _verdicts(self, groups: IntArray, sets: list[IntArray], *, whole: bool = False) -> Verdicts:
-        """Judges what is not known, together, with ``whole`` as if with all groups; both 0 without a promise."""
+        """Judges what is not known, together, with ``whole`` as if with all groups.
+
+        Both are 0 without a promise, and where the user vouches for all arms.
+        """
         keys: list[bytes] = []
         fresh: dict[int, list[int]] = {}  # of each promise: the sets to be judged
         for i, number in enumerate(self._promise_of[groups].tolist()):
             keys.append(sets[i].tobytes())
-            if number >= 0 and keys[i] not in self._known:
+            if number >= 0 and keys[i] not in self._known and not self.vouched(sets[i]):
                 fresh.setdefault(number, []).append(i)
         for number, mine in sorted(fresh.items()):
             promise = self.round.promises[number]
@@ -151,8 +179,8 @@ class Judge:
         return Verdicts(p_broken=known[:, 0], regret=known[:, 1])
 
     def surrogate(self, judged: Judged) -> tuple[IntArray, Surrogate]:
-        """The touched groups that have a promise, and the surrogate that is exact on their sets."""
-        numbers = self._promise_of[judged.groups]
+        """The touched groups that must keep a promise, and the surrogate that is exact on their sets."""
+        numbers = np.where(judged.promised, self._promise_of[judged.groups], -1)
         groups, factors, shifts = [np.empty(0, dtype=np.intp)], [np.empty(0)], [np.empty(0)]
         for number, promise in enumerate(self.round.promises):
             mine = np.flatnonzero(numbers == number)
