@@ -35,7 +35,7 @@ def test_a_group_of_safe_arms_keeps_its_promise_and_a_mixed_one_is_judged(constr
     round, plain = a_round([0, 3, 1], constraint), a_round([], constraint)
     belief = PRIOR.predict(round.contexts)
     arms = np.array([0, 3, 1, 4, 2])  # group 0: safe; 1: one of two; 2: none
-    judged, usual = (Judge(one, PRIOR, belief, EPS)(arms) for one in (round, plain))
+    judged, usual = (Judge(one, PRIOR, round.contexts, belief, EPS)(arms) for one in (round, plain))
     assert judged.vouched.tolist() == [True, False, False]
     assert judged.promised.tolist() == [False, True, True]
     assert (judged.p_broken[0], judged.regret[0]) == (0.0, 0.0)
@@ -78,6 +78,9 @@ def test_whole_groups_are_vouched_for_only_where_all_their_arms_are():
     selection = policy.select(round)
     assert selection.arms.tolist() == [0, 3, 6, 9]
     assert selection.groups[0].vouched
+    beside = policy.select(a_round([0, 3, 6, 9], sa.Sum() <= 0.5, sa.WholeGroups(2)))
+    assert beside.kind is sa.Kind.EXPLORING
+    assert [group.vouched for group in beside.groups] == [True, False]
 
 
 def test_safe_arms_join_what_is_certified_and_leave_certified_groups_alone():

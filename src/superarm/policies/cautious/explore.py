@@ -33,7 +33,7 @@ def explore(start: Candidate, judge: Judge, index: Array, order: IntArray, hopef
     """
     feasible = judge.round.feasible
     if feasible.whole:
-        return _whole_groups(judge, feasible.most_groups(judge.round.grouping), order, hopeful)
+        return _whole_groups(start, judge, feasible.most_groups(judge.round.grouping), order, hopeful)
     return _arms(start, judge, index, order, hopeful)
 
 
@@ -154,13 +154,16 @@ def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful
     return np.flatnonzero(picked)
 
 
-def _whole_groups(judge: Judge, n: int, order: IntArray, hopeful: Mask) -> IntArray:
+def _whole_groups(start: Candidate, judge: Judge, n: int, order: IntArray, hopeful: Mask) -> IntArray:
     groups = judge.round.grouping
     whole = judge.whole(np.arange(len(groups)))
     uncertainty = Uncertainty(judge)
     first = groups.first_places(order)
-    picked: Mask = np.zeros(len(groups), dtype=np.bool_)
-    while (chosen := np.count_nonzero(picked)) < n and (chosen < 2 or groups.sizes[picked].sum() < MOST_ARMS):
+    picked, added = (np.zeros(len(groups), dtype=np.bool_) for _ in range(2))
+    picked[start.judged.groups] = True
+    for arm in start.arms:
+        uncertainty.pick(int(arm))
+    while np.count_nonzero(picked) < n and (np.count_nonzero(added) < 2 or groups.sizes[added].sum() < MOST_ARMS):
         greatest = np.zeros(len(groups))
         np.maximum.at(greatest, groups.codes, uncertainty.variance)
         greatest[picked | ~hopeful] = 0.0
@@ -169,7 +172,7 @@ def _whole_groups(judge: Judge, n: int, order: IntArray, hopeful: Mask) -> IntAr
         candidates = np.flatnonzero(greatest >= max(NEARLY_WHOLE * greatest.max(), uncertainty.noise))
         ranks = np.lexsort((first[candidates], -greatest[candidates], whole.regret[candidates]))
         group = int(candidates[ranks[0]])
-        picked[group] = True
+        picked[group] = added[group] = True
         for arm in groups.members(group):
             uncertainty.pick(int(arm))
     return np.flatnonzero(picked[groups.codes])
