@@ -143,7 +143,7 @@ def test_bounds_hold():
     ("kernel", "name"),
     [
         ((SquaredExponential(), SquaredExponential(lengthscale=[1.0, 1.0])), "kernel.lengthscale[0] of output 2 = 0.5"),
-        (Linear() + SquaredExponential(lengthscale=[1.0, 1.0]), "kernel.second.lengthscale[0] = 0.5"),
+        (Linear() + SquaredExponential(lengthscale=[1.0, 1.0]), "kernel.second.lengthscale[0] of output 1 = 0.5"),
         (Coregionalised(SquaredExponential(), [[1.0, 0.1], [0.1, 1.0]]), "kernel.lengthscale = 0.5"),
     ],
 )
