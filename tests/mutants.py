@@ -185,6 +185,12 @@ MUTANTS = (
         "policies/cautious",
     ),
     Mutant(
+        "policies/cautious/account.py",
+        "paid = max(min(self.savings, risk), uncertified)",
+        "paid = min(self.savings, risk)",
+        "policies/cautious/test_account.py",
+    ),
+    Mutant(
         "policies/cautious/certificates/gaussian.py",
         "2.0 * sets.covariance[:chosen, chosen:]",
         "sets.covariance[:chosen, chosen:]",

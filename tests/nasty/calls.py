@@ -357,6 +357,8 @@ CALLS: dict[str, Call] = {
                 "confidence": 0.99,
                 "reward_width": 2.0,
                 "must_teach": 0.03,
+                "opening": 0.5,
+                "horizon": 10,
                 "oracle": sa.Automatic(),
                 "seed": 0,
                 "learn": False,

@@ -7,6 +7,7 @@ import pytest
 
 import superarm as sa
 from superarm.errors import InvalidArgument
+from superarm.policies.cautious.account import Account
 from superarm.policies.cautious.certificates import Judge
 from superarm.policies.cautious.ledger import Ledger
 from tests.policies.cautious.small import CONSTRAINTS, EPS, FEASIBLE, NOISE, PRIOR, Asked, Small, played, search_of
@@ -246,7 +247,7 @@ def test_rewards_are_judged_by_the_first_output_and_trials_by_the_second(feasibl
     index = belief.mean[:, 0] + 2.0 * belief.std[:, 0]
     for balance, must_teach in ((0.0, 0.03), (0.9, 0.03), (0.9, 0.0)):
         policy = sa.CautiousTCGPUCB(posterior, oracle=Asked(), must_teach=must_teach)
-        policy.ledger = Ledger(balance=balance)
+        policy.ledger = Ledger(account=Account(balance=balance))
         selection = policy.select(round)
         assert selection.value == pytest.approx(index[selection.arms].sum())
         asked.append(policy.oracle.times)

@@ -8,8 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import superarm as sa
+from superarm.policies.cautious.account import SHARE, Account
 from superarm.policies.cautious.certificates import Judged
-from superarm.policies.cautious.ledger import REMEMBERED, SHARE, Entry, Ledger
+from superarm.policies.cautious.entry import Entry
+from superarm.policies.cautious.known_labels import KnownLabels
+from superarm.policies.cautious.ledger import HORIZON, MOST_OPENING, REMEMBERED, Ledger
+from superarm.round import Outcomes
 from tests.policies.cautious.small import EPS, PRIOR
 
 
@@ -24,12 +28,22 @@ def entry(t):
     return Entry(t=t, contexts=0)
 
 
+def after(ledger, entry, judged, untried=False, **settings):
+    """The ledger after a round whose arms are its groups, all of them tried before, or all of them none."""
+    groups = np.arange(max(1, len(judged.groups)))
+    round = sa.Round(t=entry.t, contexts=groups[:, None], groups=groups, constraint=sa.Sum() <= 1, feasible=sa.AtMost())
+    tried = np.full(len(groups), not untried)
+    ledger = replace(ledger, labels=KnownLabels().with_labels(round.labels, tried))
+    observed = Outcomes.of(round, judged.groups, np.full((len(judged.groups), 2), np.nan))
+    return ledger.after(entry, judged, EPS, round=round, observed=observed, **settings)
+
+
 @given(st.lists(st.lists(st.floats(0.0, 1.0), max_size=6), max_size=40))
 def test_the_ledger_never_owes_and_bounds_the_risk(rounds):
     """Over the rounds that it covers, the expected broken promises are at most eps for each touched group."""
     ledger, risk, allowance = Ledger(), 0.0, 0.0
     for t, risks in enumerate(rounds, start=1):
-        ledger = ledger.after(entry(t), judged(risks), EPS)
+        ledger = after(ledger, entry(t), judged(risks))
         assert ledger.balance >= 0.0
         assert len(ledger.entries) <= REMEMBERED
         if ledger.entries[-1].earned:
@@ -41,19 +55,19 @@ def test_the_ledger_never_owes_and_bounds_the_risk(rounds):
 def test_the_ledger_is_shown_in_a_few_words():
     ledger = Ledger()
     for t in range(1, 41):
-        ledger = ledger.after(entry(t), judged([0.0] * 4), EPS)
+        ledger = after(ledger, entry(t), judged([0.0] * 4))
     assert repr(ledger) == f"Ledger(balance={ledger.balance:.4g}, 40 rounds remembered)"
 
 
 def test_the_ledger_by_hand():
-    ledger = Ledger().after(entry(1), judged([0.0] * 4), EPS)
+    ledger = after(Ledger(), entry(1), judged([0.0] * 4))
     assert ledger.balance == pytest.approx(4 * SHARE * EPS)
-    assert ledger.after(ledger.entries[0], judged([0.0] * 4), EPS).balance == ledger.balance  # it earns once
-    assert ledger.after(entry(2), judged([0.5, 0.0]), EPS).balance == ledger.balance  # nothing that it could pay for
-    tried = ledger.after(entry(2), judged([0.015]), EPS)
+    assert after(ledger, ledger.entries[0], judged([0.0] * 4)).balance == ledger.balance  # it earns once
+    assert after(ledger, entry(2), judged([0.5, 0.0])).balance == ledger.balance  # nothing that it could pay for
+    tried = after(ledger, entry(2), judged([0.015]))
     assert tried.balance == pytest.approx(4 * SHARE * EPS + SHARE * EPS - 0.015)
-    assert tried.after(tried.entries[-1], judged([0.015]), EPS).balance == tried.balance  # it pays once
-    assert ledger.after(entry(2), judged([]), EPS).balance == pytest.approx(5 * SHARE * EPS)
+    assert after(tried, tried.entries[-1], judged([0.015])).balance == tried.balance  # it pays once
+    assert after(ledger, entry(2), judged([])).balance == pytest.approx(5 * SHARE * EPS)
 
 
 def test_a_round_in_parts_is_entered_as_the_whole():
@@ -68,7 +82,7 @@ def test_a_round_in_parts_is_entered_as_the_whole():
 
     def balance(reports):
         policy = sa.CautiousTCGPUCB(seen)
-        policy.ledger = Ledger(balance=0.9)
+        policy.ledger = Ledger(account=Account(balance=0.9))
         for some, columns in reports:
             policy.update(round, arms[some], np.where(columns, outcomes[some], np.nan))
         return policy.ledger.balance
@@ -216,3 +230,59 @@ def test_a_part_of_a_round_that_the_first_version_remembers_belongs_to_it():
     (entry,) = policy.ledger.entries
     assert entry.arms == (0, 1)
     assert entry.rest is not None
+
+
+@given(st.lists(st.lists(st.floats(0.0, 1.0), max_size=6), max_size=40))
+def test_settled_at_once_the_account_is_one_line(rounds):
+    """B' = max(B + e - R, 0) where B can pay for what is not certified, and B where it cannot."""
+    ledger, balance = Ledger(), 0.0
+    for t, risks in enumerate(rounds, start=1):
+        if sum(risk for risk in risks if risk > EPS) <= balance:
+            balance = max(balance + SHARE * EPS * max(1, len(risks)) - sum(risks), 0.0)
+        ledger = after(ledger, entry(t), judged(risks))
+        assert ledger.balance == pytest.approx(balance, abs=1e-12)
+        balance = ledger.balance
+
+
+def test_only_trials_of_groups_that_were_never_tried_are_paid_in_advance():
+    ledger = Ledger(account=Account(opening=0.5))
+    assert after(ledger, entry(1), judged([0.3, 0.0])).account == ledger.account
+    assert after(ledger, entry(1), judged([0.3]), untried=True).account == ledger.account  # nothing is certified
+    assert after(ledger, entry(1), judged([0.6, 0.0]), untried=True).account == ledger.account
+    opened = after(ledger, entry(1), judged([0.3, 0.0]), untried=True)
+    assert opened.balance == pytest.approx(2 * SHARE * EPS - 0.3)
+    assert repr(opened) == "Ledger(balance=-0.29, 1 rounds remembered, 0.29 advanced)"
+    # What is earned repays the advance, and pays for nothing else before.
+    later = after(opened, entry(2), judged([0.0] * 6))
+    assert later.balance == pytest.approx(8 * SHARE * EPS - 0.3)
+    assert after(later, entry(3), judged([0.02, 0.0])).account == later.account
+
+
+def test_the_default_opening_follows_what_came():
+    """0.25 % of the promised groups of forty rounds, of the horizon, or of all rounds so far."""
+    ledger = Ledger()
+    for t in range(1, 51):
+        ledger = after(ledger, entry(t), judged([0.0] * 6), opening=None)
+        assert ledger.account.opening == pytest.approx(MOST_OPENING * 6 * max(HORIZON, t))
+    assert MOST_OPENING == 0.0025
+    planned = after(Ledger(), entry(1), judged([0.0] * 6), opening=None, horizon=10)
+    assert planned.account.opening == pytest.approx(0.15)
+    fewer = after(planned, entry(2), judged([0.0]), opening=None, horizon=10)
+    assert fewer.account.opening == planned.account.opening  # what was granted is not taken back
+    assert after(Ledger(), entry(1), judged([0.0] * 6), opening=0.7, horizon=10).account.opening == 0.7
+
+
+def test_a_round_in_parts_came_once():
+    policy = sa.CautiousTCGPUCB(PRIOR)
+    for arm in range(3):
+        policy.update(sa.Round(**BASE), [arm], [[0.1, np.nan if arm == 1 else 0.1]])
+    assert (policy.ledger.rounds, policy.ledger.groups) == (1, 3)
+    untried = policy.ledger.labels.untried(sa.Round(**BASE).labels)
+    assert untried.tolist() == [False, True, False]  # of label 1 no outcome came that its promise is about
+
+
+@pytest.mark.parametrize("feasible", [sa.AtMost(2), sa.Exactly(2), sa.WholeGroups(2)])
+def test_groups_that_there_are_no_places_for_are_not_expected(feasible):
+    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy.update(sa.Round(**{**BASE, "feasible": feasible}), [], np.empty((0, 2)))
+    assert policy.ledger.groups == 2

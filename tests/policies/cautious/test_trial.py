@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 import superarm as sa
+from superarm.policies.cautious.account import Account
 from superarm.policies.cautious.ledger import Ledger
 from tests.policies.cautious.small import PRIOR, Asked
 from tests.policies.cautious.stuck import ROUNDS, island, noisy, short
@@ -18,7 +19,7 @@ def test_the_oracle_is_not_asked_for_trials_of_groups_that_are_certified_or_teac
     def asked(threshold, must_teach):
         oracle = Asked()
         policy = sa.CautiousTCGPUCB(posterior, oracle=oracle, must_teach=must_teach)
-        policy.ledger = Ledger(balance=0.6)
+        policy.ledger = Ledger(account=Account(balance=0.6))
         round = sa.Round(
             t=1,
             contexts=contexts,

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Seed, between, non_negative
+from superarm.arguments import Seed, between, non_negative, whole_number
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle, additive_scores
@@ -35,10 +35,11 @@ from superarm.rewards.reward import is_additive
 from superarm.round import Outcomes, Round
 from superarm.selection import Kind, Selection, Status
 
+LONGEST = 10**9  # rounds of a horizon
 SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
 
 
-@storage.storable
+@storage.storable(upgrade=lambda fields: {"opening": 0.0, "horizon": None, **fields})
 @dataclass(eq=False, init=False)
 class CautiousTCGPUCB(LearningPolicy):
     """Keeps promises from the first round: every touched group is certified, or the selection says why not.
@@ -54,6 +55,12 @@ class CautiousTCGPUCB(LearningPolicy):
     must_teach
         a trial must pick an arm whose variance, of the second outcome, is at least this share of the noise variance;
         with 0 anything may be tried that the ledger can pay for
+    opening
+        broken promises that may be expected of trials before they are earned, where groups were never tried; later
+        earnings repay them. By default 0.25 % of the promised groups that come in ``horizon`` rounds, as far as those
+        that came so far tell; with 0 nothing is advanced
+    horizon
+        rounds that are planned for; by default 40, and as many as have been played where these are more
     oracle
         finds super arms; by default :class:`~superarm.Automatic`
     seed
@@ -79,6 +86,8 @@ class CautiousTCGPUCB(LearningPolicy):
     confidence: float
     reward_width: float
     must_teach: float
+    opening: float | None
+    horizon: int | None
     oracle: SuperArmOracle
     ledger: Ledger
 
@@ -89,6 +98,8 @@ class CautiousTCGPUCB(LearningPolicy):
         confidence: float = 0.99,
         reward_width: float = 2.0,
         must_teach: float = 0.03,
+        opening: float | None = None,
+        horizon: int | None = None,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
         learn: bool | Learning = False,
@@ -101,6 +112,8 @@ class CautiousTCGPUCB(LearningPolicy):
         self.confidence = between("confidence", confidence, 0.5, SUREST)
         self.reward_width = between("reward_width", reward_width, 0.0, WIDEST)
         self.must_teach = non_negative("must_teach", must_teach)
+        self.opening = None if opening is None else non_negative("opening", opening)
+        self.horizon = None if horizon is None else whole_number("horizon", horizon, 1, LONGEST)
         self.oracle = oracle_or_exact(oracle)
         self.ledger = Ledger()
 
@@ -129,7 +142,7 @@ class CautiousTCGPUCB(LearningPolicy):
             # The empty super arm breaks no promise.
             return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen
         teaches = np.square(search.belief.std[:, 1]) >= self.must_teach * search.judge.noise
-        tried = trial(best, search, balance=self.ledger.balance, teaches=teaches)
+        tried = trial(best, search, balance=self.ledger.account.savings, teaches=teaches)
         chosen = tried or best
         return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen
 
@@ -148,7 +161,9 @@ class CautiousTCGPUCB(LearningPolicy):
         # Before these outcomes are known.
         judged = Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps, played)(played)
         self.learner.update(round, observed)
-        self.ledger = self.ledger.after(entry, judged, eps)
+        self.ledger = self.ledger.after(
+            entry, judged, eps, round=round, observed=observed, opening=self.opening, horizon=self.horizon
+        )
 
 
 def _selection(kind: Kind, chosen: Candidate, search: Search, start: float) -> Selection:

@@ -1,146 +1,127 @@
-"""The risk ledger: what certified promises leave unused of their allowance pays for trials."""
+"""The risk ledger: rounds entered in an account of risk, which pays for trials."""
 
 from __future__ import annotations
 
-import zlib
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from types import CodeType
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask
-from superarm.errors import InvalidArgument
+from superarm.arguments import IntArray, Mask
+from superarm.policies.cautious.account import Account
 from superarm.policies.cautious.certificates.judge import Judged
-from superarm.rewards.reward import is_per_arm
-from superarm.round import Round
+from superarm.policies.cautious.entry import Entry
+from superarm.policies.cautious.known_labels import KnownLabels
+from superarm.round import Outcomes, Round
 from superarm.storage import storable
-from superarm.storage.labels import canonical
 
-SHARE = 0.5  # of the allowance eps that is saved: with all of it the kept promises would be 1 - eps, and no margin
 REMEMBERED = 64  # rounds of which further parts may be reported
+MOST_OPENING = 0.0025  # of the groups expected over the horizon: the default opening, in broken promises
+HORIZON = 40  # rounds, where nobody knows
 
 
-@storable(upgrade=lambda fields: {**fields, "rest": None})
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """What has been reported of a round, and what it has paid and earned."""
-
-    t: int
-    contexts: int  # a checksum: another round may have the same number
-    rest: int | None = None  # a checksum of all else that makes a round; the first version kept none
-    arms: tuple[int, ...] = ()
-    paid: float = 0.0
-    earned: bool = False
-
-    def same_round(self, other: Entry) -> bool:
-        """Whether both are of one round."""
-        known = self.rest is None or other.rest is None or self.rest == other.rest
-        return (self.t, self.contexts) == (other.t, other.contexts) and known
+def _upgraded(fields: dict[str, Any]) -> dict[str, Any]:
+    """The first versions knew a balance only; their labels count as new."""
+    balance = fields.pop("balance", 0.0)
+    return {"account": Account(balance=balance), "labels": KnownLabels(), "rounds": 0, "groups": 0, **fields}
 
 
-@storable
+@storable(upgrade=_upgraded)
 @dataclass(frozen=True, kw_only=True)
 class Ledger:
-    """An account in units of one expected broken promise.
+    """Rounds settled in an :class:`~superarm.policies.cautious.account.Account` when they are reported.
 
-    Every round earns half of eps for each touched group with a promise (for one where there is none), and pays the
-    probability that each touched group breaks its promise, down to a balance of 0. A trial is allowed only if the
-    balance can pay for it, so over all rounds that the account covers the expected number of broken promises is at most
-    eps times that of touched groups (rounds that touch none counted as one): each round adds at most the larger of its
-    certified risk and what it earned. That is so where every round is reported before the next one is selected. What
-    comes late is judged by what is believed then, and several rounds selected at once may count on the same balance, so
-    the account is an estimate there.
+    Each is decided and confirmed at once, so that the balance B becomes max(B + e - R, 0), where R is the risk that it
+    took and e half of eps for each touched group with a promise (for one where there is none). The bound of the account
+    holds where every round is reported before the next one is selected. What comes late is judged by what is believed
+    then, and several rounds selected at once may count on the same balance, so the account is an estimate there.
     """
 
-    balance: float = 0.0
+    account: Account = field(default_factory=Account)
     entries: tuple[Entry, ...] = field(default=())  # the latest rounds
+    labels: KnownLabels = field(default_factory=KnownLabels)
+    rounds: int = 0  # that came
+    groups: int = 0  # promised groups of these rounds that there were places for
 
     def __repr__(self) -> str:
-        return f"Ledger(balance={self.balance:.4g}, {len(self.entries)} rounds remembered)"
+        owed = f", {-self.balance:.4g} advanced" if self.balance < 0.0 else ""
+        return f"Ledger(balance={self.balance:.4g}, {len(self.entries)} rounds remembered{owed})"
+
+    @property
+    def balance(self) -> float:
+        """Of the account; below 0 while an advance is not repaid."""
+        return self.account.balance
 
     def reported(self, round: Round, arms: IntArray) -> Entry:
         """The entry of a round with ``arms`` added to what was reported of it before."""
-        checksum = zlib.crc32(np.ascontiguousarray(round.contexts).tobytes())
-        new = Entry(t=round.t, contexts=checksum, rest=_rest(round), arms=tuple(sorted(arms.tolist())))
-        for entry in self.entries:
-            if entry.same_round(new):
-                return replace(entry, rest=new.rest, arms=tuple(sorted({*entry.arms, *new.arms})))
-        return new
+        new = Entry.of(round, arms)
+        return next((entry.with_part(new) for entry in self.entries if entry.same_round(new)), new)
 
-    def after(self, entry: Entry, judged: Judged, eps: float) -> Ledger:
-        """The account after the judged groups, all that was reported of a round so far, were played.
+    def may_open(self, round: Round) -> Mask:
+        """(G,) the groups that the advance may pay for: never tried, though their label came before.
+
+        A label that comes for the first time may be one that never comes back.
+        """
+        return self.labels.untried(round.labels) & self.labels.came(round.labels)
+
+    def after(
+        self,
+        entry: Entry,
+        judged: Judged,
+        eps: float,
+        *,
+        round: Round,
+        observed: Outcomes,
+        opening: float | None = 0.0,
+        horizon: int | None = None,
+    ) -> Ledger:
+        """The ledger after the judged groups, all that was reported of a round so far, were played.
 
         What a round has paid already it does not pay again, and it earns once. One whose uncertified groups the account
         cannot pay for is no trial but exploration, credit, somebody else's choice, or not yet whole; it only is
         remembered.
         """
-        uncertified = float(judged.p_broken[judged.p_broken > eps].sum())
-        if uncertified > self.balance + entry.paid:
-            return self._with(self.balance, entry)
-        earned = 0.0 if entry.earned else SHARE * eps * max(1, int(judged.promised.sum()))
-        due = max(judged.risk - entry.paid, 0.0)
-        balance = max(self.balance + earned - due, 0.0)
-        return self._with(balance, replace(entry, paid=entry.paid + due, earned=True))
-
-    def _with(self, balance: float, entry: Entry) -> Ledger:
+        account, entry = self._settled(entry, judged, eps, self.may_open(round))
         others = tuple(old for old in self.entries if not old.same_round(entry))
-        return Ledger(balance=balance, entries=(*others, entry)[-REMEMBERED:])
+        first = len(others) == len(self.entries)
+        rounds = self.rounds + first
+        groups = self.groups + first * places(round)
+        if opening is None:
+            opening = MOST_OPENING * groups / rounds * (horizon or max(HORIZON, rounds))
+        tried = np.zeros(len(round.labels), dtype=np.bool_)
+        tried[round.grouping.codes[observed.arms[~np.isnan(observed.values[:, 1])]]] = True
+        return Ledger(
+            account=account.granted(opening),
+            entries=(*others, entry)[-REMEMBERED:],
+            labels=self.labels.with_labels(round.labels, tried),
+            rounds=rounds,
+            groups=groups,
+        )
+
+    def _settled(self, entry: Entry, judged: Judged, eps: float, may_open: Mask) -> tuple[Account, Entry]:
+        failing = judged.p_broken > eps
+        uncertified = float(judged.p_broken[failing].sum())
+        # Where nothing is certified a round explores, which no advance is spent on.
+        opens = may_open[judged.groups] & bool((judged.promised & ~failing).any())
+        due = max(judged.risk - entry.paid, 0.0)
+        decided = self.account.decide(
+            risk=due,
+            uncertified=max(uncertified - entry.paid, 0.0),
+            untried=float(judged.p_broken[failing & opens].sum()),
+            touched=int(judged.promised.sum()),
+            eps=eps,
+        )
+        if decided is None:
+            return self.account, entry
+        account, payment = decided
+        if not entry.earned:
+            account = account.confirmed(payment)
+        return account, replace(entry, paid=entry.paid + due, earned=True)
 
 
-def _rest(round: Round) -> int:
-    """A checksum of groups, identities, safe arms, promises, u and the feasible set."""
-    feasible, size = round.feasible, len(round)
-    ids = None if round.arm_ids is None else [_label(label) for label in round.arm_ids.tolist()]
-    facts = [feasible.whole, feasible.totals(size), feasible.most_groups(round.grouping), ids]
-    facts.append([_label(label) for label in round.labels])
-    arrays: list[Array | IntArray | Mask] = [round.grouping.codes, feasible.caps(round.grouping)]
-    if round.safe is not None:
-        arrays.append(round.safe)
-    for promise in round.promises:
-        facts += [promise.sense.name, promise.optimism]
-        arrays += [promise.groups, promise.thresholds]
-    for reward in (round.reward, *(promise.reward for promise in round.promises)):
-        facts.append(_content(reward))
-        if is_per_arm(reward):
-            arrays.append(reward.entries(size))
-    checksum = zlib.crc32(repr(facts).encode())
-    for array in arrays:
-        checksum = zlib.crc32(np.ascontiguousarray(array).tobytes(), checksum)
-    return checksum
-
-
-def _label(label: Any) -> Any:
-    """A label with a repr that is one for equal labels, and another for others."""
-    if type(label) is str:
-        return label
-    if isinstance(label, int):
-        return "int", hex(label)  # the digits of a large one have no repr
-    if isinstance(label, (tuple, frozenset)):
-        parts = [_label(part) for part in label]
-        return type(label).__name__, sorted(parts, key=repr) if isinstance(label, frozenset) else parts
-    try:
-        plain = canonical(label)
-    except InvalidArgument:
-        return type(label).__qualname__, repr(label)
-    return _label(plain) if isinstance(plain, int) else plain
-
-
-def _content(value: Any) -> Any:
-    """Values, arrays, functions and data classes by content, all else by its class: it may change while in use."""
-    if value is None or isinstance(value, (str, bytes, int, float, np.generic, frozenset)):
-        return _label(value)
-    if isinstance(value, (tuple, list)):
-        return [_content(item) for item in value]
-    if isinstance(value, dict):
-        return sorted(([_content(key), _content(item)] for key, item in value.items()), key=repr)
-    if isinstance(value, np.ndarray):
-        return _content(value.tolist()) if value.dtype == object else [value.dtype.str, value.shape, value.tobytes()]
-    if isinstance(value, CodeType):
-        return [value.co_code, value.co_names, _content(value.co_consts)]
-    kind = value if hasattr(value, "__name__") else type(value)  # a function or class, or an object
-    name = [getattr(kind, "__module__", None), getattr(kind, "__qualname__", kind.__name__)]
-    if kind is value:
-        return [*name, _content(getattr(value, "__code__", None))]
-    settings = [each.name for each in fields(value) if each.compare] if is_dataclass(value) else []
-    return [*name, *(_content(getattr(value, each)) for each in settings)]
+def places(round: Round) -> int:
+    """How many promised groups a super arm of the round can touch."""
+    promised = sum(len(promise.groups) for promise in round.promises)
+    feasible = round.feasible
+    most = feasible.most_groups(round.grouping) if feasible.whole else feasible.totals(len(round))[1]
+    return min(promised, most)

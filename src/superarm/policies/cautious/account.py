@@ -1,0 +1,118 @@
+"""The account of risk, in units of one expected broken promise: pay at decide, earn at confirmation.
+
+Every decision pays for the probability that its groups break their promises, and claims half of what the confidence
+allows them; a claim counts once it is known that the decision was played. Written out for decision d, with R_d the sum
+of the probabilities, U_d the part of it above eps each (uncertified), n_d the touched groups (at least 1), e_d =
+eps n_d / 2 and B+ = max(B, 0)::
+
+    decide      needs U_d <= B+ (plus the advance, for groups that were never tried);
+                paid_d = max(min(B+, R_d), U_d),   B -= paid_d;   s_d = R_d - paid_d,   claim c_d = max(e_d - s_d, 0)
+    confirmed   B += c_d,   earned += c_d
+    withdrawn   B += paid_d; the claim is void
+    expired     the claim is void, the payment stays
+
+**Advance.** The opening O is a loan: as long as less than O was earned, trials of groups that were never tried may take
+the balance down to -(O - earned). All earnings repay it first, as the balance must be above 0 before anything else can
+be paid from it.
+
+**Bound.** Over all decisions that were not withdrawn::
+
+    sum R_d  <=  eps sum n_d + max(0, O - earned)
+
+*Proof.* B = earned - sum paid, where earned is the sum of confirmed claims. So sum R = sum paid + sum s
+= earned - B + sum s <= sum (c_d + s_d) + max(0, -B). First, c_d + s_d = max(e_d, s_d) <= eps n_d, as s_d <= R_d - U_d,
+the certified part. Second, -B <= max(0, O - earned) at all times: a decision takes B below 0 only as far as that, a
+claim c lowers both sides by c, and all else raises B. The order, the delay and the number of decisions outstanding play
+no part. Settled at once and with B >= U_d, B becomes max(B + e_d - R_d, 0).
+
+A super arm is chosen by what was shown before, so E[broken] = E[sum R], where the probabilities are right and whether a
+decision is withdrawn depends on the past through what was shown alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from superarm.storage import storable
+
+SHARE = 0.5  # of the allowance eps that is saved: with all of it the kept promises would be 1 - eps, and no margin
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Payment:
+    """What a decision paid, and what it earns once it is known to have been played."""
+
+    paid: float
+    claim: float
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """A balance with an advance; immutable.
+
+    >>> account = Account().granted(1.0)
+    >>> account, payment = account.decide(risk=0.3, uncertified=0.3, untried=0.3, touched=4, eps=0.01)
+    >>> account.balance, account.advance
+    (-0.3, 0.7)
+    >>> account = account.confirmed(payment)
+    >>> round(account.balance, 3), round(account.earned, 3), round(account.advance, 3)
+    (-0.28, 0.02, 0.7)
+    >>> account.decide(risk=0.3, uncertified=0.3, touched=4, eps=0.01) is None
+    True
+    """
+
+    balance: float = 0.0  # all that was earned less all that was paid
+    earned: float = 0.0  # confirmed claims
+    opening: float = 0.0  # that may be spent before it is earned
+
+    @property
+    def savings(self) -> float:
+        """What any trial can be paid from."""
+        return max(self.balance, 0.0)
+
+    @property
+    def advance(self) -> float:
+        """What trials of groups that were never tried can be paid from, beside the savings."""
+        return max(self.opening - self.earned + min(self.balance, 0.0), 0.0)
+
+    def granted(self, opening: float) -> Account:
+        """With an opening of at least this: what was granted once is not taken back."""
+        return self if opening <= self.opening else replace(self, opening=opening)
+
+    def decide(
+        self, *, risk: float, uncertified: float, touched: int, eps: float, untried: float = 0.0
+    ) -> tuple[Account, Payment] | None:
+        """Pay for a decision; None where the account cannot, and the decision is none of its business.
+
+        Parameters
+        ----------
+        risk
+            broken promises expected of the decision
+        uncertified
+            the part of it that is not certified
+        touched
+            promised groups touched by it
+        eps
+            the risk allowed to each
+        untried
+            the part of ``uncertified`` that the advance may pay for
+        """
+        if uncertified > self.savings + min(self.advance, untried):
+            return None
+        paid = max(min(self.savings, risk), uncertified)
+        claim = max(SHARE * eps * max(touched, 1) - (risk - paid), 0.0)
+        return replace(self, balance=self.balance - paid), Payment(paid=paid, claim=claim)
+
+    def confirmed(self, payment: Payment) -> Account:
+        """The decision was played: it earns its claim, once."""
+        return replace(self, balance=self.balance + payment.claim, earned=self.earned + payment.claim)
+
+    def withdrawn(self, payment: Payment) -> Account:
+        """The decision was not played, and never will be: its payment comes back."""
+        return replace(self, balance=self.balance + payment.paid)
+
+    def expired(self, payment: Payment) -> Account:
+        """Nobody knows whether the decision was played: the payment stays, the claim is void."""
+        return self
