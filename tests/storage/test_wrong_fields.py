@@ -94,6 +94,7 @@ def spoiled(document, members, rng):
     return document["value"], members, what
 
 
+@pytest.mark.filterwarnings("ignore::superarm.errors.ModelWarning")  # what a wrong field may well lead to
 @pytest.mark.parametrize("name", sorted(policies()))
 def test_wrong_fields_are_refused_at_load_or_do_no_harm(name, tmp_path):
     policy, dimension, rounds = policies()[name]

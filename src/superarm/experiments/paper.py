@@ -94,14 +94,17 @@ def learners(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
     """
     return {
         "tcgp-ucb": lambda s, zeta=ZETA, delta=DELTA, beta_scale=1.0: TCGPUCB(
-            prior(s), zeta=zeta, delta=delta, beta_scale=beta_scale, seed=s.seed
+            prior(s), zeta=zeta, delta=delta, beta_scale=beta_scale, seed=s.seed, learn=False
         ),
         "tcgp-ucb-batch": lambda s, zeta=ZETA, delta=DELTA, beta_scale=1.0: TCGPUCB(
-            prior(s), zeta=zeta, delta=delta, beta_scale=beta_scale, batch_aware=True, seed=s.seed
+            prior(s), zeta=zeta, delta=delta, beta_scale=beta_scale, batch_aware=True, seed=s.seed, learn=False
         ),
-        "tcgp-ts": lambda s: TCGPTS(prior(s), seed=s.seed),
+        "tcgp-ts": lambda s: TCGPTS(prior(s), seed=s.seed, learn=False),
         "cautious": lambda s, confidence=0.99, reward_width=2.0, must_teach=0.03: CautiousTCGPUCB(
             prior(s), confidence=confidence, reward_width=reward_width, must_teach=must_teach, seed=s.seed
+        ),
+        "cautious-fixed": lambda s, confidence=0.99, reward_width=2.0, must_teach=0.03: CautiousTCGPUCB(
+            prior(s), confidence=confidence, reward_width=reward_width, must_teach=must_teach, seed=s.seed, learn=False
         ),
     }
 

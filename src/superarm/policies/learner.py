@@ -14,6 +14,7 @@ from superarm.oracles.automatic import Automatic
 from superarm.oracles.oracle import SuperArmOracle, checked_oracle
 from superarm.policies.policy import StorablePolicy, tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
+from superarm.posteriors.model import Model
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round, checked_round
 from superarm.selection import Selection
@@ -22,12 +23,12 @@ from superarm.storage import storable
 WIDEST = 1e100  # bounds wider than this would not be numbers
 
 
-@storable
+@storable(upgrade=lambda fields: {"model": None, **fields})
 @dataclass(eq=False)
 class Learner:
     """The state of a policy."""
 
-    posterior: Posterior  # what is believed now; replaced, never changed
+    posterior: Posterior | None  # what is believed now; replaced, never changed; None: nothing yet
     delta: float  # probability with which the bounds of one output may fail
     max_arms: int | None  # M, if known beforehand
     seed: int  # of the order of ties
@@ -35,6 +36,9 @@ class Learner:
     largest_round: int = 0  # most arms of an updated round: M where ``max_arms`` is None
     learning: Learning | None = None  # how and when hyperparameters are learnt, or None: never
     updates: int = 0  # how often outcomes were learnt
+    model: Model | None = (
+        None  # what gives the posterior its shape; None: it stays as it was given, or learns by itself
+    )
 
     def _check_fields(self) -> None:
         """Counts are whole numbers."""
@@ -44,25 +48,27 @@ class Learner:
     @classmethod
     def of(
         cls,
-        posterior: Posterior,
+        posterior: Posterior | None,
         *,
         delta: float = 0.05,
         max_arms: int | None = None,
         beta_scale: float = 1.0,
         seed: Seed,
-        learn: bool | Learning = False,
+        learn: bool | Learning | None = None,
     ) -> Learner:
         """Check the settings and draw a number from the seed."""
-        if isinstance(posterior, type) or not isinstance(posterior, Posterior):
+        if posterior is not None and (isinstance(posterior, type) or not isinstance(posterior, Posterior)):
             expected = "an object with predict and condition, such as GaussianProcess(kernel, noise_std=...)"
             raise InvalidArgument("posterior", expected, safe_repr(posterior))
+        learning = _learning(learn, posterior)
         return cls(
             posterior=posterior,
             delta=fraction("delta", delta),
             max_arms=None if max_arms is None else whole_number("max_arms", max_arms, 1),
             seed=seed_number(seed),
             beta_scale=between("beta_scale", positive("beta_scale", beta_scale), 0.0, WIDEST),
-            learning=_learning(learn, posterior),
+            learning=learning,
+            model=None if learning is None else Model.of(posterior),
         )
 
     def beta(self, round: Round) -> float:
@@ -73,7 +79,11 @@ class Learner:
 
     def view(self, round: Round) -> tuple[Posterior, Array]:
         """What is believed in this round, and where: the points of its arms, (M, P)."""
-        return self.posterior, checked_round(round).contexts
+        checked_round(round)
+        if self.model is not None:
+            return self.model.view(self.posterior, round)
+        assert self.posterior is not None
+        return self.posterior, round.contexts
 
     def belief(self, round: Round) -> Belief:
         """What is believed of every arm of the round."""
@@ -86,11 +96,16 @@ class Learner:
 
     def update(self, round: Round, observed: Outcomes) -> None:
         """Condition the posterior on the outcomes of a round; if anything is wrong, nothing changes."""
-        posterior = self.posterior.condition(round.contexts[observed.arms], observed.values)
-        updates = self.updates + 1
-        if self.learning is not None and self.learning.due(updates) and isinstance(posterior, Learns):
-            posterior = posterior.learned(self.learning, np.random.default_rng((self.seed, updates)))
-        self.posterior, self.updates = posterior, updates
+        updates, model = self.updates + 1, self.model
+        if model is not None:
+            assert self.learning is not None
+            model, posterior = model.after(self.posterior, round, observed, self.learning, self.seed)
+        else:
+            assert self.posterior is not None
+            posterior = self.posterior.condition(round.contexts[observed.arms], observed.values)
+            if self.learning is not None and self.learning.due(updates) and isinstance(posterior, Learns):
+                posterior = posterior.learned(self.learning, np.random.default_rng((self.seed, updates)))
+        self.posterior, self.model, self.updates = posterior, model, updates
         self.largest_round = max(self.largest_round, len(round))
 
 
@@ -101,8 +116,8 @@ class LearningPolicy(StorablePolicy):
     learner: Learner
 
     @property
-    def posterior(self) -> Posterior:
-        """What is believed now."""
+    def posterior(self) -> Posterior | None:
+        """What is believed now; None where nothing was given and no outcome has come."""
         return self.learner.posterior
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
@@ -114,10 +129,16 @@ class LearningPolicy(StorablePolicy):
         self.learner.update(round, Outcomes.of(round, arms, outcomes))  # Alg. 1, line 11
 
 
-def _learning(learn: bool | Learning, posterior: Posterior) -> Learning | None:
-    """How to learn hyperparameters: not at all, by default, or as asked for."""
-    if not isinstance(learn, bool | Learning):
-        raise InvalidArgument("learn", "True, False or a superarm.Learning", safe_repr(learn))
+def _learning(learn: bool | Learning | None, posterior: Posterior | None) -> Learning | None:
+    """How to learn hyperparameters: by default where the posterior can, not at all, or as asked for."""
+    if learn is not None and not isinstance(learn, bool | Learning):
+        raise InvalidArgument("learn", "True, False, None or a superarm.Learning", safe_repr(learn))
+    if posterior is None:
+        if learn is False:
+            raise InvalidArgument("posterior", "a posterior where learn=False: there is nothing to keep", None)
+        return learn if isinstance(learn, Learning) else LEARNING
+    if learn is None:
+        return LEARNING if isinstance(posterior, Learns) else None
     if learn is False:
         return None
     if not isinstance(posterior, Learns):

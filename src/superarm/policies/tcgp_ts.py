@@ -74,14 +74,14 @@ class TCGPTS(LearningPolicy):
 
     def __init__(
         self,
-        posterior: Posterior,
+        posterior: Posterior | None = None,
         *,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
-        learn: bool | Learning = False,
+        learn: bool | Learning | None = None,
     ) -> None:
         self.learner = Learner.of(posterior, seed=seed, learn=learn)
-        if not isinstance(posterior, SamplingPosterior):
+        if posterior is not None and not isinstance(posterior, SamplingPosterior):
             raise InvalidArgument("posterior", "an object with predict, condition and sample", safe_repr(posterior))
         self.oracle = oracle_or_exact(oracle)
 

@@ -85,7 +85,7 @@ class TCGPUCB(LearningPolicy):
 
     def __init__(
         self,
-        posterior: Posterior,
+        posterior: Posterior | None = None,
         *,
         zeta: float = 0.5,
         delta: float = 0.05,
@@ -94,13 +94,13 @@ class TCGPUCB(LearningPolicy):
         batch_aware: bool = False,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
-        learn: bool | Learning = False,
+        learn: bool | Learning | None = None,
     ) -> None:
         self.learner = Learner.of(
             posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed, learn=learn
         )
         self.batch_aware = flag("batch_aware", batch_aware)
-        if self.batch_aware:
+        if self.batch_aware and posterior is not None:
             covarying(posterior)
         self.zeta = weight("zeta", zeta)
         self.oracle = oracle_or_exact(oracle)

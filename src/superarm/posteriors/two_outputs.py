@@ -57,6 +57,7 @@ class TwoOutputs:
     def _check_fields(self) -> None:
         """The engines are as many as the outputs need, and answer at contexts such as these."""
         checked_noise(self.noise_std)
+        checked_noise(self.given.noise_std)
         if len(self.engines) not in ((1,) if self.joint else (1, 2)):
             raise ValueError(f"{len(self.engines)} engines")
         if _sizes(self.outputs) != _sizes(self.given.outputs):

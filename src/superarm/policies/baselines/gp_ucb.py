@@ -39,7 +39,7 @@ class OCLOKUCB(TCGPUCB):
 
     def __init__(
         self,
-        posterior: Posterior,
+        posterior: Posterior | None = None,
         *,
         delta: float = 0.05,
         max_arms: int | None = None,
@@ -47,7 +47,7 @@ class OCLOKUCB(TCGPUCB):
         batch_aware: bool = False,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
-        learn: bool | Learning = False,
+        learn: bool | Learning | None = None,
     ) -> None:
         super().__init__(
             posterior, zeta=0.0, delta=delta, max_arms=max_arms, beta_scale=beta_scale, batch_aware=batch_aware,
@@ -65,13 +65,13 @@ class CGPUCB(OCLOKUCB):
 
     def __init__(
         self,
-        posterior: Posterior,
+        posterior: Posterior | None = None,
         *,
         delta: float = 0.05,
         max_arms: int | None = None,
         beta_scale: float = 1.0,
         seed: Seed = 0,
-        learn: bool | Learning = False,
+        learn: bool | Learning | None = None,
     ) -> None:
         super().__init__(posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed, learn=learn)
 

@@ -93,7 +93,7 @@ class CautiousTCGPUCB(LearningPolicy):
 
     def __init__(
         self,
-        posterior: Posterior,
+        posterior: Posterior | None = None,
         *,
         confidence: float = 0.99,
         reward_width: float = 2.0,
@@ -102,12 +102,13 @@ class CautiousTCGPUCB(LearningPolicy):
         horizon: int | None = None,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
-        learn: bool | Learning = False,
+        learn: bool | Learning | None = None,
     ) -> None:
-        if isinstance(posterior, type) or not isinstance(posterior, CovaryingPosterior):
-            expected = "one with covariance and noise_std, such as GaussianProcess(kernel, noise_std=...)"
-            raise InvalidArgument("posterior", expected, safe_repr(posterior))
-        checked_noise(posterior.noise_std)  # or an error, here rather than in the first round
+        if posterior is not None:
+            if isinstance(posterior, type) or not isinstance(posterior, CovaryingPosterior):
+                expected = "one with covariance and noise_std, such as GaussianProcess(kernel, noise_std=...), or None"
+                raise InvalidArgument("posterior", expected, safe_repr(posterior))
+            checked_noise(posterior.noise_std)  # or an error, here rather than in the first round
         self.learner = Learner.of(posterior, seed=seed, learn=learn)
         self.confidence = between("confidence", confidence, 0.5, SUREST)
         self.reward_width = between("reward_width", reward_width, 0.0, WIDEST)

@@ -1,0 +1,136 @@
+"""Which shape suits the data: hyperparameters by the greatest posterior probability, structure by evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from superarm.arguments import Array, IntArray
+from superarm.kernels.stationary import Matern32, Matern52, SquaredExponential, Stationary
+from superarm.posteriors.engines.engine import Observations
+from superarm.posteriors.learning import Learning
+from superarm.posteriors.learning.problem import Part, Problem, fit, theta_of
+from superarm.posteriors.model.log import Log
+from superarm.posteriors.model.shape import EFFECT, Effects, Shape, with_every_lengthscale, with_stationary
+
+ADOPTED = 3.0  # nats by which a shape with more in it must be better
+SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter
+PROMISING = 4.0  # nats by which a first guess may fall behind what is needed and still be worth a fit
+SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
+KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32)
+
+Rival = tuple[Shape, Shape, float]  # a shape, what is given of it, and the nats by which it must be better
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Judgement:
+    """Shapes of one output judged on the same rows of a log."""
+
+    log: Log
+    output: int
+    rows: IntArray
+    learning: Learning
+    rng: np.random.Generator
+
+    @staticmethod
+    def of(log: Log, output: int, learning: Learning, rng: np.random.Generator) -> Judgement:
+        """On at most ``learning.at_most`` rows."""
+        return Judgement(log=log, output=output, rows=log.sample(output, learning.at_most), learning=learning, rng=rng)
+
+    def fitted(self, now: Shape, given: Shape, starts: int | None = None) -> tuple[Shape, float]:
+        """The shape with the best hyperparameters found around the given ones, and its evidence."""
+        learning = self.learning if starts is None else replace(self.learning, starts=starts)
+        result = fit(self._problem(now, given), learning, self.rng)
+        if result.evidence == -np.inf:
+            return now, result.evidence
+        return now.learnt(result.kernel, result.noise[0]), result.evidence
+
+    def best(self, now: Shape, given: Shape) -> tuple[Shape, Shape]:
+        """The best of the present shape and its rivals, fitted, and what is given of it."""
+        variance = given.variance(self.log.contexts[self.rows])
+        given = given.having(now, variance)
+        now, evidence = self.fitted(now, given)
+        for change in (self._effects, self._smoothness, self._lengthscales):
+            best = now, given, evidence
+            for rival, its_given, needed in change(now, given, variance):
+                start, look = self._first_look(rival, its_given)
+                if look < evidence + needed - PROMISING:
+                    continue
+                found, its = self.fitted(start, its_given, starts=1)
+                if its > max(evidence + needed, best[2]):
+                    best = found, its_given, its
+            now, given, evidence = best
+        return now, given
+
+    def _effects(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """Other group effects than the present ones; fewer of them need not be better."""
+        size = EFFECT * variance
+        for offset, deviation, fresh in ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 0, 1), (1, 0, 1)):
+            wanted = Effects(offset=size * offset, deviation=EFFECT * deviation, fresh=size * fresh)
+            had = now.effects
+            if wanted.present == had.present:
+                continue
+            effects = Effects(
+                **{
+                    name: (getattr(had, name) or getattr(wanted, name)) if getattr(wanted, name) else 0.0
+                    for name in ("offset", "deviation", "fresh")
+                }
+            )
+            more = sum(wanted.present) - sum(had.present)
+            needed = ADOPTED if more > 0 else 0.0
+            yield replace(now, effects=effects), replace(given, effects=wanted), needed
+
+    def _smoothness(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """Other stationary kernels with the same lengthscales."""
+        for kind in KINDS:
+            base, its_base = with_stationary(now.base, kind), with_stationary(given.base, kind)
+            if base is not None and its_base is not None and base != now.base:
+                yield replace(now, base=base), replace(given, base=its_base), SMOOTHER
+
+    def _lengthscales(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """One lengthscale for each feature."""
+        dimension = self.log.contexts.shape[1]
+        if dimension > 1:
+            base, its_base = (with_every_lengthscale(shape.base, dimension) for shape in (now, given))
+            if base is not None and its_base is not None:
+                yield replace(now, base=base), replace(given, base=its_base), ADOPTED
+
+    def _first_look(self, rival: Shape, given: Shape) -> tuple[Shape, float]:
+        """The rival with new effects of the best of some sizes, and its evidence before any fit."""
+        best, greatest = rival, -np.inf
+        for size in SIZES if any(rival.effects.present) else (1.0,):
+            effects = rival.effects.times(size)
+            shape = replace(rival, effects=effects)
+            problem = self._problem(shape, given)
+            theta = theta_of(problem.kernel, problem.noise)
+            found = problem.evidence(theta)
+            if found is not None:
+                distance = (theta - problem.given) / problem.prior(self.learning)[0]
+                evidence = found[0] - 0.5 * float(distance @ distance)
+                if evidence > greatest:
+                    best, greatest = shape, evidence
+        return best, greatest
+
+    def _problem(self, now: Shape, given: Shape) -> Problem:
+        dimension, columns = self.log.contexts.shape[1], now.effects.columns
+        data = self._observations(now, columns)
+        return Problem(
+            parts=(Part(used=data, seen=data),),
+            kernel=now.kernel(dimension, columns),
+            noise=(now.noise,),
+            given=theta_of(given.kernel(dimension, columns), (given.noise,)),
+        )
+
+    def _observations(self, shape: Shape, columns: int) -> Observations:
+        values: Array = self.log.values[self.rows, self.output] - shape.mean
+        n = len(values)
+        return Observations(
+            points=self.log.points(columns)[self.rows],
+            counts=np.ones(n),
+            means=values[:, None],
+            scatters=np.zeros((n, 1)),
+            noise=np.ones(n),
+            known=np.zeros(n, dtype=np.bool_),
+        )

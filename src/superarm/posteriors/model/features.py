@@ -1,0 +1,49 @@
+"""What the features of arriving arms are like: enough to scale them, and small enough to be kept of every round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from superarm.arguments import Array
+from superarm.storage import storable
+
+
+@storable(shapes={"mean": "D", "squares": "D", "low": "D", "high": "D"})
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Features:
+    """Count, mean, sum of squares around it, least and greatest of every feature, over all arms that have arrived."""
+
+    count: int
+    mean: Array  # (D,)
+    squares: Array  # (D,)
+    low: Array  # (D,)
+    high: Array  # (D,)
+
+    @staticmethod
+    def of(contexts: Array) -> Features:
+        """Of the arms of one round, (M, D) with M > 0; the same bits in whatever order they are listed."""
+        ordered = np.sort(contexts, axis=0)
+        mean = ordered.mean(axis=0)
+        squares = np.square(ordered - mean).sum(axis=0)
+        return Features(count=len(ordered), mean=mean, squares=squares, low=ordered[0], high=ordered[-1])
+
+    def merged(self, other: Features) -> Features:
+        """Of the arms of both (Chan's formula)."""
+        count, apart = self.count + other.count, other.mean - self.mean
+        share = other.count / count
+        return Features(
+            count=count,
+            mean=self.mean + share * apart,
+            squares=self.squares + other.squares + np.square(apart) * (self.count * share),
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+        )
+
+    @property
+    def scale(self) -> Array:
+        """(D,) standard deviation of every feature; 1 for one that never varies."""
+        std = np.sqrt(self.squares / self.count)
+        varies = std > 1e-12 * np.maximum(np.abs(self.low), np.abs(self.high))
+        return np.where(varies & (self.high > self.low), std, 1.0)

@@ -1,0 +1,105 @@
+"""The latest outcomes, row by row: what structure is judged on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+import numpy as np
+
+from superarm.arguments import Array, IntArray, Mask
+from superarm.errors import InvalidArgument
+from superarm.round import Round
+from superarm.storage import storable
+from superarm.storage.labels import stable_bytes
+
+MOST = 4000  # rows kept; the square of what a refit costs, and flat memory
+
+
+@lru_cache(maxsize=65536)
+def _key(label: Hashable) -> float:
+    try:
+        content = stable_bytes(label)
+    except InvalidArgument:  # a label with no form to be kept by still has a repr
+        content = repr(label).encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(content, digest_size=8).digest()
+    return float(int.from_bytes(digest, "little") >> 12)  # 52 bits: a whole number that floats hold
+
+
+def group_keys(round: Round) -> Array:
+    """(M,) a number for the label of every arm, the same in every round and process."""
+    each = np.array([_key(label) for label in round.labels])
+    return each[round.grouping.codes]
+
+
+@storable(shapes={"contexts": "n D", "keys": "n", "rounds": "n", "values": "n 2", "present": "n 2"})
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Log:
+    """Contexts, group keys, rounds and both outcomes of the latest rows."""
+
+    contexts: Array  # (n, D)
+    keys: Array  # (n,)
+    rounds: Array  # (n,) t
+    values: Array  # (n, 2), 0 where none came
+    present: Mask  # (n, 2) whether one came
+    total: int = 0  # rows ever
+
+    @staticmethod
+    def empty(dimension: int) -> Log:
+        """No rows."""
+        nothing, values = np.empty(0), np.empty((0, 2))
+        present = np.empty((0, 2), dtype=np.bool_)
+        return Log(contexts=np.empty((0, dimension)), keys=nothing, rounds=nothing, values=values, present=present)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was let go."""
+        return self.total == len(self)
+
+    def with_rows(self, round: Round, arms: IntArray, values: Array) -> Log:
+        """With outcomes (k, 2) of arms of a round."""
+        present = ~np.isnan(values)
+        rows = present.any(axis=1)
+        arms, values, present = arms[rows], np.where(present, values, 0.0)[rows], present[rows]
+        new = Log(
+            contexts=np.add(round.contexts[arms], 0.0),
+            keys=group_keys(round)[arms],
+            rounds=np.full(len(arms), float(round.t)),
+            values=values,
+            present=present,
+        )
+        names = [field.name for field in fields(self)][:-1]
+        joined = {name: np.concatenate([getattr(self, name), getattr(new, name)])[-MOST:] for name in names}
+        return Log(**joined, total=self.total + len(arms))
+
+    def points(self, columns: int) -> Array:
+        """(n, D + columns) contexts with, in turn, the key of the group and t."""
+        return with_columns(self.contexts, self.keys, self.rounds, columns)
+
+    def sample(self, output: int, at_most: int) -> IntArray:
+        """Rows with a value of an output, at most so many: the parts of whole groups in whole rounds, the latest last.
+
+        Parts are taken at random, the same ones whenever the log is the same.
+        """
+        present = np.flatnonzero(self.present[:, output])
+        if len(present) <= at_most:
+            return present
+        _, part = np.unique(np.column_stack([self.rounds, self.keys])[present], axis=0, return_inverse=True)
+        turn = np.random.default_rng(len(self)).permutation(part.max() + 1)[part.ravel()]
+        order = np.argsort(turn, kind="stable")
+        return np.sort(present[order[:at_most]])
+
+    def outcomes(self, output: int) -> Array:
+        """All that came of one output."""
+        came: Array = self.values[self.present[:, output], output]
+        return came
+
+
+def with_columns(contexts: Array, keys: Array, rounds: Array, columns: int) -> Array:
+    """Points: contexts (n, D), followed by so many of the two other columns."""
+    return contexts if columns == 0 else np.column_stack([contexts, keys, rounds][: columns + 1])

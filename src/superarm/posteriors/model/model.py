@@ -1,0 +1,205 @@
+"""A model of both outcomes that takes its shape from the data.
+
+It begins with what the user gives, a guess, or with nothing. As outcomes come it learns hyperparameters, moves to the
+mean and the scale of the outcomes where they contradict the guess, and adopts what the evidence asks for: effects of
+groups, another smoothness, a lengthscale for each feature. While nothing of the kind is adopted, the posterior is the
+very one that was given, with its hyperparameters learnt.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from superarm.arguments import Array
+from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
+from superarm.posteriors.learning import Learning
+from superarm.posteriors.model.evidence import Judgement
+from superarm.posteriors.model.features import Features
+from superarm.posteriors.model.log import Log, group_keys, with_columns
+from superarm.posteriors.model.shape import Shape
+from superarm.posteriors.outputs import Independent
+from superarm.posteriors.posterior import Posterior
+from superarm.round import Outcomes, Round
+from superarm.storage import storable
+
+FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
+FEW = 3  # outcomes before a scale is taken from them
+RECENT = 64  # decisions of which further outcomes are known to belong to them
+
+Shapes = tuple[Shape, Shape]
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Model:
+    """State of a model beside its posterior; replaced, never changed."""
+
+    shapes: Shapes | None = None  # of both outputs as they are now; None where the posterior is as it was given
+    given: Shapes | None = None  # what is given of each; None where nothing was
+    features: Features | None = None
+    log: Log | None = None
+    decisions: int = 0  # rounds of which outcomes have come
+    recent: tuple[int, ...] = ()  # checksums of the latest of them
+    due: int = 0  # rows of the log at which a decision that asked for a refit asks for the next
+    story: tuple[str, ...] = ()  # what was adopted, in words
+
+    @staticmethod
+    def of(posterior: Posterior | None) -> Model | None:
+        """A model that begins with a guess, or with nothing; None where the posterior cannot be taken apart."""
+        if posterior is None:
+            return Model()
+        if not isinstance(posterior, GaussianProcess | ExactPosterior):
+            return None
+        state = posterior.state
+        if not isinstance(state.outputs, Independent) or callable(state.mean) or state.history.observations:
+            return None
+        kernels = (state.outputs.first, state.outputs.second)
+        first, second = (
+            Shape(base=kernel, noise=noise, mean=mean)
+            for kernel, noise, mean in zip(kernels, state.noise_std, state.mean, strict=True)
+        )
+        return Model(given=(first, second))
+
+    @property
+    def columns(self) -> int:
+        """How many columns points have beside the features."""
+        return 0 if self.shapes is None else max(shape.effects.columns for shape in self.shapes)
+
+    def points(self, round: Round) -> Array:
+        """(M, P) the points of all arms of a round."""
+        columns = self.columns
+        if columns == 0:
+            return round.contexts
+        return with_columns(round.contexts, group_keys(round), np.full(len(round), float(round.t)), columns)
+
+    def view(self, posterior: Posterior | None, round: Round) -> tuple[Posterior, Array]:
+        """What is believed in a round, and at which points; before any outcome this round's features set the scale."""
+        if posterior is None:
+            features = self.features or Features.of(round.contexts if len(round) else np.zeros((1, 1)))
+            posterior = _posterior((Shape.guess(features, 0.0, 1.0),) * 2, None, 0)
+        return posterior, self.points(round)
+
+    def after(
+        self, posterior: Posterior | None, round: Round, observed: Outcomes, learning: Learning, seed: int
+    ) -> tuple[Model, Posterior | None]:
+        """The model and its posterior that have also seen outcomes of a round."""
+        model = self._with_features(round)
+        rows = ~np.isnan(observed.values).all(axis=1)
+        if not rows.any():
+            return model, posterior
+        model = model._counted(round)
+        log = (self.log or Log.empty(round.contexts.shape[1])).with_rows(round, observed.arms, observed.values)
+        model = replace(model, log=log)
+        if posterior is not None:
+            posterior = posterior.condition(self.points(round)[observed.arms], observed.values)
+        if posterior is None or (learning.due(model.decisions) and log.total >= model.due):
+            rng = np.random.default_rng((seed, model.decisions))
+            model, posterior = model._refitted(posterior, learning, rng)
+            model = replace(model, due=2 * log.total)
+        return model, posterior
+
+    def _with_features(self, round: Round) -> Model:
+        if not len(round):
+            return self
+        features = Features.of(round.contexts)
+        return replace(self, features=features if self.features is None else self.features.merged(features))
+
+    def _counted(self, round: Round) -> Model:
+        """Outcomes of one round count as one decision, however many parts they come in."""
+        content = np.column_stack([round.contexts, group_keys(round)])
+        checksum = zlib.crc32(np.ascontiguousarray(content).tobytes(), round.t)
+        if checksum in self.recent:
+            return self
+        recent = (*self.recent, checksum)[-RECENT:]
+        return replace(self, decisions=self.decisions + 1, recent=recent, due=0)
+
+    def _refitted(
+        self, posterior: Posterior | None, learning: Learning, rng: np.random.Generator
+    ) -> tuple[Model, Posterior]:
+        assert self.log is not None
+        if self.shapes is not None and not self.log.whole:  # old rows are only in the posterior
+            assert posterior is not None
+            return self, posterior
+        if posterior is not None and self.shapes is None:
+            assert isinstance(posterior, GaussianProcess | ExactPosterior)
+            assert self.given is not None
+            posterior = posterior.learned(learning, rng)
+            state = posterior.state
+            assert isinstance(state.outputs, Independent)
+            kernels = (state.outputs.first, state.outputs.second)
+            now: tuple[Shape | None, Shape | None] = (
+                replace(self.given[0], base=kernels[0], noise=state.noise_std[0]),
+                replace(self.given[1], base=kernels[1], noise=state.noise_std[1]),
+            )
+        else:
+            now = self.shapes or (None, None)
+        search = self.decisions % 3 == 0
+        found = [self._shape(j, now[j], learning, rng, search) for j in (0, 1)]
+        if posterior is not None and self.shapes is None and not any(changed for _, _, changed in found):
+            return self, posterior
+        shapes = (found[0][0], found[1][0])
+        given = (found[0][1], found[1][1])
+        model = replace(self, shapes=shapes, given=given if self.given is not None else None)
+        return model._told(self.shapes), _posterior(shapes, self.log, model.columns)
+
+    def _shape(
+        self, output: int, now: Shape | None, learning: Learning, rng: np.random.Generator, search: bool
+    ) -> tuple[Shape, Shape, bool]:
+        """The shape of an output, what is given of it, and whether it is another one than before."""
+        assert self.log is not None
+        assert self.features is not None
+        values = self.log.outcomes(output)
+        given, changed = self._given(output, values, now)
+        if now is None:
+            now = given
+        else:
+            now = replace(now, mean=given.mean, constant=given.constant)
+        if len(values) < learning.least:
+            return (given if changed or self.given is None else now), given, changed
+        judgement = Judgement.of(self.log, output, learning, rng)
+        if search:
+            best, best_given = judgement.best(now, given)
+            changed |= not best.alike(now)
+            return best, best_given, changed
+        if self.shapes is not None or changed or self.given is None:
+            given = given.having(now, given.variance(self.log.contexts))
+            now, _ = judgement.fitted(now, given)
+        return now, given, changed
+
+    def _given(self, output: int, values: Array, now: Shape | None) -> tuple[Shape, bool]:
+        """What is given of an output, moved to the mean and scale of its outcomes where they contradict it."""
+        assert self.features is not None
+        assert self.log is not None
+        mean, std = (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
+        if self.given is None:
+            before = 0.0 if now is None else np.sqrt(now.constant)
+            std = max(std, before) or 0.1 * abs(mean) or 1.0  # picked outcomes are alike: never a smaller scale
+            given = Shape.guess(self.features, mean, std)
+            return (given if now is None else given.in_kind_of(now)), True
+        given = self.given[output]
+        if len(values) < FEW:
+            return given, False
+        variance = given.variance(self.log.contexts) + given.constant
+        total = np.sqrt(variance + given.noise**2)
+        if abs(mean - given.mean) <= FAR * total and std <= FAR * total:
+            return given, False
+        return given.rescaled(mean, max(1.0, std / total), variance), True
+
+    def _told(self, before: Shapes | None) -> Model:
+        """With what has been adopted since, in words."""
+        return self
+
+
+def _posterior(shapes: Shapes, log: Log | None, columns: int) -> GaussianProcess:
+    """The posterior of the shapes given all rows of the log."""
+    first, second = shapes
+    dimension = 0 if log is None else log.contexts.shape[1]
+    prior = GaussianProcess(
+        (first.kernel(dimension, columns), second.kernel(dimension, columns)),
+        (first.noise, second.noise),
+        mean=(first.mean, second.mean),
+    )
+    return prior if log is None else prior.condition(log.points(columns), np.where(log.present, log.values, np.nan))

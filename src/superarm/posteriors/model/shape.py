@@ -1,0 +1,156 @@
+"""What is believed of one output before its data: kernel, noise, mean, and which effects groups have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from superarm.arguments import Array
+from superarm.kernels.effects import Constant, GroupEffects, Trend
+from superarm.kernels.kernel import Kernel, PairOfKernels, ProductKernel, ScaledKernel, SumKernel, parameters
+from superarm.kernels.stationary import Matern52, Stationary
+from superarm.posteriors.model.features import Features
+from superarm.storage import storable
+
+QUIET = 0.3  # first guess of the noise, as a share of the standard deviation of all outcomes
+EFFECT = 0.3  # first guess of the variance of a group effect, as a share of that of the shared function
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Effects:
+    """Variances of what a group adds to the shared function, 0 where it adds nothing."""
+
+    offset: float = 0.0  # a constant
+    deviation: float = 0.0  # a function of its own, as a share of the variance of the shared one
+    fresh: float = 0.0  # a constant that is drawn anew in every round
+
+    @property
+    def present(self) -> tuple[bool, bool, bool]:
+        """Which of them there are."""
+        return self.offset > 0.0, self.deviation > 0.0, self.fresh > 0.0
+
+    def times(self, size: float) -> Effects:
+        """All of them, multiplied."""
+        return Effects(offset=size * self.offset, deviation=size * self.deviation, fresh=size * self.fresh)
+
+    @property
+    def columns(self) -> int:
+        """How many columns points need beside the features: the group, and t."""
+        return 2 if self.fresh else 1 if self.offset or self.deviation else 0
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """Kernel of the features, noise, mean, variance of a constant (0: none), and group effects."""
+
+    base: Kernel
+    noise: float  # standard deviation
+    mean: float = 0.0
+    constant: float = 0.0
+    effects: Effects = Effects()
+
+    @staticmethod
+    def guess(features: Features, mean: float, std: float) -> Shape:
+        """Nothing is known: a smooth and a linear part, each of the variance of the outcomes.
+
+        Distances grow as the square root of the number of features, and so do the lengthscales.
+        """
+        scale, variance = features.scale, std**2
+        lengthscale = tuple((np.sqrt(len(scale)) * scale).tolist())
+        base = SumKernel(
+            Matern52(lengthscale=lengthscale, variance=variance),
+            Trend(origin=tuple(features.mean.tolist()), scale=tuple(scale.tolist()), variance=variance),
+        )
+        return Shape(base=base, noise=QUIET * std, mean=mean, constant=variance)
+
+    def kernel(self, dimension: int, columns: int) -> Kernel:
+        """Over points with so many features and further columns."""
+        kernel = self.base
+        if columns:
+            kernel = GroupEffects(base=kernel, features=dimension, **vars(self.effects))
+        return SumKernel(kernel, Constant(self.constant)) if self.constant else kernel
+
+    def learnt(self, kernel: Kernel, noise: float) -> Shape:
+        """The same shape with the hyperparameters of what :meth:`kernel` gave, as they are now."""
+        if self.constant:
+            assert isinstance(kernel, SumKernel)
+            kernel = kernel.first
+        if not isinstance(kernel, GroupEffects):
+            return replace(self, base=kernel, noise=noise)
+        effects = Effects(offset=kernel.offset, deviation=kernel.deviation, fresh=kernel.fresh)
+        return replace(self, base=kernel.base, noise=noise, effects=effects)
+
+    def having(self, like: Shape, variance: float) -> Shape:
+        """With first guesses of the effects that another shape has; ``variance`` is that of the shared function."""
+        offset, deviation, fresh = like.effects.present
+        size = EFFECT * variance
+        return replace(self, effects=Effects(offset=size * offset, deviation=EFFECT * deviation, fresh=size * fresh))
+
+    def alike(self, other: Shape) -> bool:
+        """Whether both differ in the values of hyperparameters alone."""
+        same = stationary_kind(self.base) is stationary_kind(other.base)
+        sizes = len(parameters(self.base)) == len(parameters(other.base))
+        return same and sizes and self.effects.present == other.effects.present
+
+    def in_kind_of(self, other: Shape) -> Shape:
+        """With the stationary kernel of the kind that another shape has."""
+        kind = stationary_kind(other.base)
+        base = None if kind is None else with_stationary(self.base, kind)
+        return self if base is None else replace(self, base=base)
+
+    def rescaled(self, mean: float, factor: float, variance: float) -> Shape:
+        """About another mean, not well known, and with standard deviations multiplied by a factor."""
+        base, noise = scaled(self.base, factor**2), self.noise * factor
+        return replace(self, base=base, noise=noise, mean=mean, constant=variance * factor**2)
+
+    def variance(self, contexts: Array) -> float:
+        """Of the shared function, in the mean over contexts (n, D)."""
+        return float(self.base.diagonal(contexts).mean())
+
+
+def scaled(kernel: Kernel, factor: float) -> Kernel:
+    """The kernel with its variance multiplied."""
+    if isinstance(kernel, SumKernel):
+        return SumKernel(scaled(kernel.first, factor), scaled(kernel.second, factor))
+    if isinstance(kernel, ProductKernel):
+        return ProductKernel(scaled(kernel.first, factor), kernel.second)
+    if isinstance(kernel, ScaledKernel | Trend):
+        return replace(kernel, variance=kernel.variance * factor)
+    return ProductKernel(kernel, Constant(factor))
+
+
+def stationary_kind(kernel: Kernel) -> type[Stationary] | None:
+    """The class of the first stationary part of a kernel."""
+    if isinstance(kernel, Stationary):
+        return type(kernel)
+    if isinstance(kernel, PairOfKernels):
+        return stationary_kind(kernel.first) or stationary_kind(kernel.second)
+    return None
+
+
+def with_stationary(kernel: Kernel, kind: type[Stationary]) -> Kernel | None:
+    """The kernel with the first of its stationary parts replaced by one of another kind; None where there is none."""
+    if isinstance(kernel, Stationary):
+        return kind(lengthscale=kernel.lengthscale, variance=kernel.variance)
+    if isinstance(kernel, PairOfKernels):
+        for name in ("first", "second"):
+            part = with_stationary(getattr(kernel, name), kind)
+            if part is not None:
+                return replace(kernel, **{name: part})
+    return None
+
+
+def with_every_lengthscale(kernel: Kernel, dimension: int) -> Kernel | None:
+    """The kernel with one lengthscale for each dimension in its first stationary part that has one for all."""
+    if isinstance(kernel, Stationary):
+        each = np.broadcast_to(np.asarray(kernel.lengthscale), (dimension,))
+        return None if np.ndim(kernel.lengthscale) else replace(kernel, lengthscale=each)
+    if isinstance(kernel, PairOfKernels):
+        for name in ("first", "second"):
+            part = with_every_lengthscale(getattr(kernel, name), dimension)
+            if part is not None:
+                return replace(kernel, **{name: part})
+    return None
