@@ -122,6 +122,8 @@ MUTANTS = (
     Mutant(
         "posteriors/learning/problem.py", "np.exp(2.0 * theta[split:])", "np.exp(theta[split:])", "posteriors/learning"
     ),
+    Mutant("kernels/slopes.py", "(5.0 / 3.0) * (1.0 + s) * p", "(5.0 / 3.0) * s * p", "kernels"),
+    Mutant("kernels/slopes.py", "value += w[i, i]", "value += 2.0 * w[i, i]", "kernels"),
     Mutant("indices.py", "2.0 * math.log(t)", "math.log(t)", "test_indices.py"),
     Mutant("indices.py", "width / (1.0 - zeta) * sigma_1", "width * (1.0 - zeta) * sigma_1", "test_indices.py"),
     Mutant("selection.py", "upper_bound=max(upper_bound, value),", "upper_bound=upper_bound,", "test_selection.py"),

@@ -700,7 +700,7 @@ INNER: dict[str, str] = dict.fromkeys(
         *("attainable", "whole", "has_size", "root"),  # of normal forms
         *("caps", "totals", "thresholds", "allows", "largest_sum", "most_groups"),  # of feasible sets and constraints
         *("diagonal", "into", "choose", "gradients", "parameters", "with_parameters"),  # of kernels and inducing rules
-        *("by_lengthscale", "reciprocals"),  # of stationary kernels
+        *("by_lengthscale", "reciprocals", "slopes", "slopes_of"),  # of kernels with lengthscales
         *("described", "is_free", "is_good", "is_closed", "kept", "margins", "valued"),  # of good subgroups
     ),
     CHECKED,

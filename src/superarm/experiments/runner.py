@@ -220,6 +220,7 @@ def _compile() -> None:
     """Load, or compile, whatever a policy may need."""
     compiled()
     stationary.loops()
+    stationary.slope_loops()
     history.loops()
     state_space.loops()
 

@@ -1,7 +1,8 @@
 """What a kernel promises, how kernels combine, and which hyperparameters they have.
 
 A user's kernel is any object with ``__call__`` and ``diagonal``; it must be positive semidefinite. One that also has
-``into(x, y, out)`` is spared a copy of every value, and one with the methods of :class:`Tunable` can be learnt.
+``into(x, y, out)`` is spared a copy of every value, and one with the methods of :class:`Tunable` can be learnt; faster,
+where it also has ``slopes(x, w)``: the p sums over all i, j of w_ij times the derivative of k(x_i, x_j), w symmetric.
 
 A kernel's hyperparameters, all positive, are a flat array: those of the kernels here are lengthscales (one, or one for
 each dimension), variance and, for the rational quadratic, alpha; sums and products have those of both parts.
@@ -9,9 +10,10 @@ each dimension), variance and, for the rational quadratic, alpha; sums and produ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Protocol, Self, TypeAlias, runtime_checkable
+from functools import cache
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from superarm.arguments import Array, as_floats, between, positive
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.storage import storable
 
+# Values, and rows, that a sum or product of kernels computes at a time: no large array comes and goes.
+BLOCK, ROWS = 2**13, 64
 # Hyperparameters and standard deviations within these have squares that are numbers, and so has a product of two.
 SMALLEST, LARGEST = 1e-150, 1e150
 
@@ -87,6 +91,19 @@ class PairOfKernels(Combinable):
         pair = {"first": self.first, "second": self.second}
         return tuple(f"{part}.{name}" for part, kernel in pair.items() for name in names(kernel))
 
+    def _into(self, x: Array, y: Array, out: Array, combine: np.ufunc) -> None:
+        """Write the first kernel's values into out ``(n, m)``, combined with the second's."""
+        evaluate(self.first, x, y, out)
+        if _faster(self.second, "into", "__call__") is None:
+            combine(out, self.second(x, y), out=out)
+            return
+        rows = max(ROWS, BLOCK // max(1, len(y)))
+        room = np.empty((min(rows, len(x)), len(y)))
+        for lo in range(0, len(x), rows):
+            block = out[lo : lo + rows]
+            evaluate(self.second, x[lo : lo + rows], y, room[: len(block)])
+            combine(block, room[: len(block)], out=block)
+
 
 @storable
 @dataclass(frozen=True)
@@ -94,13 +111,22 @@ class SumKernel(PairOfKernels):
     """Sum of two kernels, ``k(x, y) = k_1(x, y) + k_2(x, y)``."""
 
     def __call__(self, x: Array, y: Array) -> Array:
-        return self.first(x, y) + self.second(x, y)
+        k = np.empty((len(x), len(y)))
+        self.into(x, y, k)
+        return k
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        self._into(x, y, out, np.add)
 
     def diagonal(self, x: Array) -> Array:
         return self.first.diagonal(x) + self.second.diagonal(x)
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
         return (*gradients(self.first, x, y), *gradients(self.second, x, y))
+
+    def slopes(self, x: Array, w: Array) -> Array:
+        return np.concatenate([slopes(self.first, x, w), slopes(self.second, x, w)])
 
 
 @storable
@@ -109,7 +135,13 @@ class ProductKernel(PairOfKernels):
     """Product of two kernels, ``k(x, y) = k_1(x, y) k_2(x, y)``."""
 
     def __call__(self, x: Array, y: Array) -> Array:
-        return self.first(x, y) * self.second(x, y)
+        k = np.empty((len(x), len(y)))
+        self.into(x, y, k)
+        return k
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        self._into(x, y, out, np.multiply)
 
     def diagonal(self, x: Array) -> Array:
         return self.first.diagonal(x) * self.second.diagonal(x)
@@ -120,6 +152,10 @@ class ProductKernel(PairOfKernels):
             *(slope * second for slope in gradients(self.first, x, y)),
             *(first * slope for slope in gradients(self.second, x, y)),
         )
+
+    def slopes(self, x: Array, w: Array) -> Array:
+        each = (self.first, self.second), (self.second, self.first)
+        return np.concatenate([slopes(kernel, x, _times(other, x, w)) for kernel, other in each])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +188,11 @@ class ScaledKernel(Combinable):
     def by_lengthscale(self, by_dimension: list[Array]) -> list[Array]:
         """Derivatives for each dimension, as one for each lengthscale that the kernel has."""
         return by_dimension if np.ndim(self.lengthscale) else [sum(by_dimension[1:], by_dimension[0])]
+
+    def slopes_of(self, by_dimension: Array, by_variance: float, *others: float) -> Array:
+        """Sums of derivatives by all hyperparameters, from those for each dimension ``(D,)``."""
+        by_scale = by_dimension if np.ndim(self.lengthscale) else by_dimension.sum(keepdims=True)
+        return np.concatenate([by_scale, [by_variance, *others]])
 
     def parameters(self) -> Array:
         return np.concatenate([np.atleast_1d(getattr(self, field.name)) for field in fields(self)])
@@ -187,11 +228,10 @@ def checked_kernel(argument: str, kernel: object) -> Kernel:
 
 def evaluate(kernel: Kernel, x: Array, y: Array, out: Array) -> None:
     """Write ``kernel(x, y)`` into out ``(n, m)``, rows of a larger array; in place where the kernel knows how."""
-    into = getattr(kernel, "into", None)
-    if into is None:
-        out[:] = kernel(x, y)
-    else:
+    if (into := _faster(kernel, "into", "__call__")) is not None:
         into(x, y, out)
+    else:
+        out[:] = kernel(x, y)
 
 
 def parameters(kernel: Kernel) -> Array:
@@ -227,6 +267,36 @@ def gradients(kernel: Kernel, x: Array, y: Array) -> tuple[Array, ...]:
     """The p derivatives of k(x_i, y_j) by the logarithm of each hyperparameter, each ``(n, m)``."""
     tunable = _tunable(kernel)
     return () if tunable is None else tuple(tunable.gradients(x, y))
+
+
+def slopes(kernel: Kernel, x: Array, w: Array) -> Array:
+    """sum_ij w_ij dk(x_i, x_j) / dlog theta for every hyperparameter theta, ``(p,)``; w ``(n, n)`` is symmetric."""
+    tunable = _tunable(kernel)
+    if tunable is None:
+        return np.empty(0)
+    if (contracted := _faster(tunable, "slopes", "gradients")) is not None:
+        return np.asarray(contracted(x, w), dtype=np.float64)
+    return np.array([np.vdot(w, slope) for slope in tunable.gradients(x, x)], dtype=np.float64)
+
+
+def _times(kernel: Kernel, x: Array, w: Array) -> Array:
+    """``w * kernel(x, x)``, ``(n, n)``."""
+    k = np.empty(w.shape)
+    evaluate(kernel, x, x, k)
+    k *= w
+    return k
+
+
+def _faster(kernel: object, faster: str, method: str) -> Callable[..., Any] | None:
+    """The faster form of a method, unless a subclass changed the method alone."""
+    kind: Any = type(kernel)
+    return getattr(kernel, faster) if _up_to_date(kind, faster, method) else None
+
+
+@cache
+def _up_to_date(kind: type[Any], faster: str, method: str) -> bool:
+    """Whether the class that has the last word on a method has its faster form, too."""
+    return next((faster in vars(each) for each in kind.__mro__ if faster in vars(each) or method in vars(each)), False)
 
 
 def _tunable(kernel: Kernel) -> Tunable | None:

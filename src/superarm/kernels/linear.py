@@ -8,6 +8,7 @@ import numpy as np
 
 from superarm.arguments import Array
 from superarm.kernels.kernel import ScaledKernel
+from superarm.kernels.stationary import loops
 from superarm.storage import storable
 
 
@@ -20,12 +21,15 @@ class Linear(ScaledKernel):
     """
 
     def __call__(self, x: Array, y: Array) -> Array:
-        # Summed dimension by dimension, as in `diagonal`: a matrix product may round differently.
-        k = np.zeros((len(x), len(y)))
-        for d, reciprocal in enumerate(self.reciprocals(x, y)):
-            k += np.multiply.outer(x[:, d] * reciprocal, y[:, d] * reciprocal)
-        k *= self.variance
+        k = np.empty((len(x), len(y)))
+        self.into(x, y, k)
         return k
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        # Summed dimension by dimension, as in `diagonal`: a matrix product may round differently.
+        reciprocals = self.reciprocals(x, y)
+        loops().products(x * reciprocals, np.ascontiguousarray((y * reciprocals).T), self.variance, out)
 
     def diagonal(self, x: Array) -> Array:
         k = np.zeros(len(x))
@@ -39,3 +43,8 @@ class Linear(ScaledKernel):
             np.multiply.outer(x[:, d] * r, y[:, d] * r) * self.variance for d, r in enumerate(self.reciprocals(x, y))
         ]
         return (*self.by_lengthscale([-2.0 * part for part in parts]), sum(parts, np.zeros((len(x), len(y)))))
+
+    def slopes(self, x: Array, w: Array) -> Array:
+        scaled = x * self.reciprocals(x, x)
+        by_dimension = self.variance * np.einsum("nd,nd->d", scaled, w @ scaled)
+        return self.slopes_of(-2.0 * by_dimension, float(by_dimension.sum()))

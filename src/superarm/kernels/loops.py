@@ -1,4 +1,4 @@
-"""Stationary kernels, distance and profile in one pass.
+"""Kernels: the stationary ones, distance and profile in one pass, and the linear one.
 
 Every operation is rounded as it is written (no fused or reordered arithmetic), so a value depends on the two points
 alone: neither on its place in the array nor on the machine.
@@ -105,6 +105,23 @@ def fill(form, x, columns, reciprocals, variance, out):
                 row[j] *= variance
 
 
+@compiled
+def products(x, columns, variance, out):
+    """``out[i, j] = variance * sum_d x[i, d] columns[d, j]``, summed in the order of the dimensions."""
+    n, m = out.shape
+    for i in range(n):
+        row = out[i]
+        for j in range(m):
+            row[j] = 0.0
+        for d in range(x.shape[1]):
+            a, column = x[i, d], columns[d]
+            for j in range(m):
+                row[j] += a * column[j]
+        for j in range(m):
+            row[j] *= variance
+
+
 def warm_up() -> None:
     """Load, or compile, every loop."""
     fill(1, np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1), 1.0, np.empty((1, 1)))
+    products(np.zeros((1, 1)), np.zeros((1, 1)), 1.0, np.empty((1, 1)))

@@ -18,10 +18,11 @@ from superarm.arguments import Array
 from superarm.kernels.kernel import ScaledKernel
 from superarm.storage import storable
 
+loops = partial(compiled.loops, "superarm.kernels.loops", "compiling the kernels; some 2 seconds, once")
+slope_loops = partial(compiled.loops, "superarm.kernels.slopes", "compiling what learns kernels; some 5 seconds, once")
+
 # Keeps -2 k'(r^2) a_d at 0 instead of 0 * inf; every kernel has vanished long before.
 FARTHEST = 1e300
-
-loops = partial(compiled.loops, "superarm.kernels.loops", "compiling the kernels; some 2 seconds, once")
 
 
 class Stationary(ScaledKernel):
@@ -43,6 +44,12 @@ class Stationary(ScaledKernel):
         self.reciprocals(x, x)
         return np.full(len(x), self.variance)
 
+    def _slopes(self, x: Array, w: Array) -> Array:
+        """sum_ij w_ij dk(x_i, x_j) / dlog theta, ``(p,)``; w ``(n, n)`` is symmetric."""
+        columns = np.ascontiguousarray(x.T)
+        value, by_dimension = slope_loops().contract(self.form, columns, self.reciprocals(x, x), w)
+        return self.variance * self.slopes_of(by_dimension, value)
+
     def _distances(self, x: Array, y: Array) -> tuple[Array, list[Array]]:
         """r^2, and the part of it that each lengthscale scales, each ``(n, m)``."""
         with np.errstate(over="ignore"):
@@ -60,6 +67,7 @@ class SquaredExponential(Stationary):
     """
 
     form = 1
+    slopes = Stationary._slopes
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
         r2, parts = self._distances(x, y)
@@ -76,6 +84,7 @@ class Matern12(Stationary):
     """
 
     form = 2
+    slopes = Stationary._slopes
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
         r2, parts = self._distances(x, y)
@@ -94,6 +103,7 @@ class Matern32(Stationary):
     """
 
     form = 3
+    slopes = Stationary._slopes
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
         r2, parts = self._distances(x, y)
@@ -111,6 +121,7 @@ class Matern52(Stationary):
     """
 
     form = 4
+    slopes = Stationary._slopes
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
         r2, parts = self._distances(x, y)
@@ -146,3 +157,15 @@ class RationalQuadratic(Stationary):
         slope = k / base
         by_alpha = k * (0.5 * r2 / base - self.alpha * np.log(base))
         return (*(slope * part for part in parts), k, by_alpha)
+
+    def slopes(self, x: Array, w: Array) -> Array:
+        reciprocals = self.reciprocals(x, x)
+        columns = np.ascontiguousarray(x.T)
+        base = np.empty(w.shape)
+        loops().fill(self.form, np.ascontiguousarray(x), columns, reciprocals, 0.5 / self.alpha, base)
+        base += 1.0
+        k = w * self.variance * base**-self.alpha
+        _, by_dimension = slope_loops().contract(self.form, columns, reciprocals, k / base)
+        # alpha r^2 / (2 alpha) / base = alpha (1 - 1 / base)
+        by_alpha = self.alpha * np.vdot(k, 1.0 - 1.0 / base - np.log(base))
+        return self.slopes_of(by_dimension, float(k.sum()), float(by_alpha))

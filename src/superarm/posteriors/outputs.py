@@ -19,6 +19,7 @@ from superarm.kernels.kernel import (
     gradients,
     names,
     parameters,
+    slopes,
     with_parameters,
 )
 from superarm.storage import storable
@@ -136,18 +137,34 @@ class PointKernel:
         by_kernel = tuple(b[i][:, j] * slope for slope in gradients(self.outputs.kernel, *contexts))
         if not len(_relation(self.outputs)):
             return by_kernel
-        (first, across), (_, second) = b
+        k = self.outputs.kernel(*contexts)
+        return (*by_kernel, *(slope[i][:, j] * k for slope in self._by_relation()))
+
+    def slopes(self, x: Array, w: Array) -> Array:
+        i = x[:, -1].astype(np.intp)
+        contexts = x[:, :-1]
+        by_kernel = slopes(self.outputs.kernel, contexts, w * np.asarray(self.outputs.matrix)[i].take(i, axis=1))
+        if not len(_relation(self.outputs)):
+            return by_kernel
+        k = np.empty(w.shape)
+        evaluate(self.outputs.kernel, contexts, contexts, k)
+        k *= w
+        first = i == 0
+        sums = np.array([[k[rows][:, columns].sum() for columns in (first, ~first)] for rows in (first, ~first)])
+        return np.concatenate([by_kernel, [np.vdot(slope, sums) for slope in self._by_relation()]])
+
+    def _by_relation(self) -> Array:
+        """Derivatives of B by the logarithm of each number of :func:`_relation`, ``(3, 2, 2)``."""
+        (first, across), (_, second) = np.asarray(self.outputs.matrix)
         # B_12 = rho sqrt(B_11 B_22), and d rho / dlog((1 + rho) / (1 - rho)) = (1 - rho^2) / 2.
         turn = 0.5 * (np.sqrt(first * second) - across**2 / np.sqrt(first * second))
-        by_relation = np.array(
+        return np.array(
             [
                 [[first, 0.5 * across], [0.5 * across, 0.0]],
                 [[0.0, 0.5 * across], [0.5 * across, second]],
                 [[0.0, turn], [turn, 0.0]],
             ]
         )
-        k = self.outputs.kernel(*contexts)
-        return (*by_kernel, *(slope[i][:, j] * k for slope in by_relation))
 
 
 def _relation(outputs: Coregionalised) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -38,6 +39,11 @@ class Part:
 
     used: Observations  # the points that enter the matrix
     seen: Observations  # all points; their repeats tell about the noise
+
+    @cached_property
+    def room(self) -> Array:
+        """Memory to work in, ``(2, n, n)``: to ask for it anew at every step takes longer than the step."""
+        return np.empty((2, len(self.used.points), len(self.used.points)))
 
     @staticmethod
     def of(data: Observations, at_most: int) -> Part:
@@ -87,7 +93,7 @@ class Problem:
         total, gradient = 0.0, np.zeros_like(theta)
         for part in self.parts:
             noise_of = self._noise_of(part.used)
-            means = evidence_of_means(kernel, replace(part.used, noise=variances[noise_of]))
+            means = evidence_of_means(kernel, replace(part.used, noise=variances[noise_of]), part.room)
             if means is None:
                 return None
             noise_of_seen = self._noise_of(part.seen)
