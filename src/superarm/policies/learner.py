@@ -12,7 +12,8 @@ from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.oracle import SuperArmOracle, checked_oracle
-from superarm.policies.policy import StorablePolicy, tie_order
+from superarm.policies.policy import StorablePolicy
+from superarm.policies.ties import tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
 from superarm.posteriors.model import Model
 from superarm.posteriors.posterior import Belief, Posterior
@@ -91,7 +92,7 @@ class Learner:
         return posterior.predict(points)
 
     def tie_order(self, round: Round) -> IntArray:
-        """(M,) the arms in the order in which ties are broken: see :func:`~superarm.policies.policy.tie_order`."""
+        """(M,) the arms in the order in which ties are broken: see :func:`~superarm.policies.ties.tie_order`."""
         return tie_order(round, self.seed)
 
     def update(self, round: Round, observed: Outcomes) -> None:

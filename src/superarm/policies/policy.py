@@ -1,20 +1,13 @@
-"""The contract of a policy, how one is kept, and the order in which all of them break ties."""
+"""The contract of a policy, and how one is kept."""
 
 from __future__ import annotations
 
 import inspect
-import itertools
 import os
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
 from superarm import storage
-from superarm.arguments import IntArray, Mask
 from superarm.errors import UnreadableFile, type_of
-from superarm.groups import Groups
-from superarm.rewards.reward import is_per_arm
 from superarm.round import Round
 from superarm.selection import Selection
 
@@ -62,43 +55,3 @@ def load(path: str | os.PathLike[str]) -> Policy:
     if not isinstance(policy, Policy):
         raise UnreadableFile(f"{os.fspath(path)}: holds {type_of(policy)}, not a policy")
     return policy
-
-
-def tie_order(round: Round, seed: int) -> IntArray:
-    """(M,) the arms in the order in which ties are broken: a permutation drawn from the seed and t.
-
-    Arms are sorted by group, context, identity and what rewards know of them first, so the order in which they are
-    listed does not matter; only arms alike in all keep it. Without the draw the first round, where all arms tie, would
-    always favour the same.
-    """
-    drawn = np.random.default_rng((seed, round.t)).permutation(len(round))
-    if _above(round.grouping.codes, *round.contexts.T[:1]).all():  # as many environments list them
-        return drawn
-    return _canonical(round)[drawn]
-
-
-def _canonical(round: Round) -> IntArray:
-    """The arms by group and context, and those alike in both by identity and what rewards know of them."""
-    codes, contexts = round.grouping.codes, round.contexts
-    order = np.lexsort((*contexts.T[::-1], codes))
-    alike = ~_above(codes[order], *contexts[order].T)
-    if alike.any():
-        tied = np.append(alike, False) | np.append(False, alike)
-        arms = order[tied]
-        rewards = (round.reward, *(promise.reward for promise in round.promises))
-        keys = [reward.entries(len(round))[arms] for reward in rewards if is_per_arm(reward)]
-        if round.arm_ids is not None:
-            keys.append(Groups.of(round.arm_ids[arms], "arm_ids").codes)
-        keys.append(np.cumsum(np.append(True, ~alike))[tied])
-        order[tied] = arms[np.lexsort(keys)]
-    return order
-
-
-def _above(*keys: npt.NDArray[Any]) -> Mask:
-    """(n - 1,) whether each entry but the first is above the one before it, by the first key in which they differ."""
-    above: Mask = keys[0][1:] > keys[0][:-1]
-    equal = np.True_
-    for before, key in itertools.pairwise(keys):
-        equal = equal & (before[1:] == before[:-1])
-        above |= equal & (key[1:] > key[:-1])
-    return above

@@ -16,6 +16,7 @@ from superarm.errors import InvalidArgument, safe_repr
 from superarm.groups import Groups
 from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
 from superarm.rewards.normal_forms import Blocks
+from superarm.storage.hashes import label_hashes
 
 RANGE = 1e140  # largest power, and inverse of the smallest: their quotient is still a number
 NEGLIGIBLE = 1e-13  # outcomes below this cannot move what is kept up to 1e-9
@@ -40,19 +41,23 @@ class DixitStiglitz(Comparable):
     power: float = 3.0
     monotone: ClassVar[Monotone] = "increasing"
     codes: IntArray = field(init=False, repr=False)
+    labels: tuple[Hashable, ...] = field(init=False, repr=False)  # of the items, by code
 
     def __post_init__(self) -> None:
         power = self.power
         if isinstance(power, bool) or not isinstance(power, Real) or not 1.0 <= power <= sys.float_info.max:
             raise InvalidArgument("power", "a finite number >= 1", safe_repr(power))
-        object.__setattr__(self, "codes", Groups.of(self.items, "items").codes)
+        items = Groups.of(self.items, "items")
+        object.__setattr__(self, "codes", items.codes)
+        object.__setattr__(self, "labels", items.labels)
 
     def check_size(self, arms: int) -> None:
         if len(self.codes) != arms:
             raise InvalidArgument("items", f"one item per arm ({arms})", f"{len(self.codes)} items")
 
     def entries(self, arms: int) -> IntArray:
-        return self.codes
+        # Codes number the items of this round; hashes are the same whichever others there are.
+        return label_hashes(self.labels).view(np.int64)[self.codes]
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Exactly rounded sums within and over the items."""

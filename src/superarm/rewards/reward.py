@@ -78,7 +78,10 @@ class PerArm(Protocol):
         ...
 
     def entries(self, arms: int) -> Array | IntArray:
-        """(arms,) the entries as numbers: arms of one group and context that differ here are not alike."""
+        """(arms,) the entries as numbers: arms of one group and context that differ here are not alike.
+
+        The number of an entry does not depend on the others, so that arms left out change nothing among the rest.
+        """
         ...
 
 

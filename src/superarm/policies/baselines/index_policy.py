@@ -13,7 +13,8 @@ from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.learner import found_by, oracle_or_exact
-from superarm.policies.policy import StorablePolicy, tie_order
+from superarm.policies.policy import StorablePolicy
+from superarm.policies.ties import tie_order
 from superarm.round import Outcomes, Round, checked_round
 from superarm.selection import Selection
 

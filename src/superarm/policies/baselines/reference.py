@@ -11,7 +11,8 @@ from superarm import storage
 from superarm.arguments import IntArray, Seed, instance, seed_number
 from superarm.environments.environment import Environment
 from superarm.oracles.good_subgroups import GoodSubgroups
-from superarm.policies.policy import StorablePolicy, tie_order
+from superarm.policies.policy import StorablePolicy
+from superarm.policies.ties import tie_order
 from superarm.regret import optimum
 from superarm.rewards.reward import Additive, reward_of
 from superarm.round import Outcomes, Round, checked_round

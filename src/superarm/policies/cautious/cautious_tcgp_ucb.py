@@ -79,7 +79,7 @@ class CautiousTCGPUCB(LearningPolicy):
     ... )
     >>> selection = policy.select(round)
     >>> print(selection.kind.name, [(group.label, f"{group.probability:.3f}") for group in selection.groups])
-    CERTIFIED [('b', '1.000')]
+    CERTIFIED [('b', '0.991')]
     >>> policy.update(round, selection.arms, outcomes=np.full((len(selection.arms), 2), 0.2))
     """
 
