@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from superarm.kernels.effects import Constant, GroupEffects, Trend
 from superarm.kernels.kernel import evaluate, gradients, parameters, slopes, with_parameters
 from superarm.posteriors import Coregionalised, Linear, Matern12, Matern32, Matern52, SquaredExponential
 from superarm.posteriors.outputs import PointKernel, both_points
@@ -74,6 +75,29 @@ def test_slopes_of_correlated_outputs(matrix):
     kernel = PointKernel(Coregionalised(Matern32(lengthscale=0.5, variance=1.3), matrix))
     points = both_points(rng.uniform(size=(9, 2)))[:-3]
     check(kernel, points, symmetric(rng, 15))
+
+
+EFFECTS = [{}, {"offset": 0.4}, {"fresh": 0.2}, {"offset": 0.3, "deviation": 0.7}, {"offset": 0.3, "fresh": 0.6}]
+
+
+@pytest.mark.parametrize("effects", EFFECTS, ids=repr)
+def test_slopes_and_values_of_group_effects(effects):
+    rng = np.random.default_rng(5)
+    trend = Trend(origin=(0.2, -0.1, 0.0), scale=(1.0, 2.0, 0.5), variance=0.7)
+    base = Matern52(lengthscale=(0.5, 1.0, 2.0)) + trend
+    kernel = GroupEffects(base=base, features=3, **effects) + Constant(2.0)
+    x = np.column_stack([rng.normal(size=(30, 3)), rng.integers(0, 4, 30), rng.integers(0, 3, 30)])
+    w = symmetric(rng, 30)
+    check(kernel, x, w)
+    np.testing.assert_allclose(slopes(kernel, x, w), list(by_differences(kernel, x, w)), rtol=1e-6, atol=1e-5)
+    same = x[:, None, 3] == x[None, :, 3]
+    again = same & (x[:, None, 4] == x[None, :, 4])
+    shared, offset = base(x[:, :3], x[:, :3]), effects.get("offset", 0.0)
+    expected = shared + same * (offset + effects.get("deviation", 0.0) * shared) + again * effects.get("fresh", 0.0)
+    np.testing.assert_allclose(kernel(x, x), expected + 2.0, rtol=1e-14, atol=1e-14)
+    np.testing.assert_array_equal(kernel.diagonal(x), np.diagonal(kernel(x, x)))
+    z = (x[:, :3] - trend.origin) / trend.scale
+    np.testing.assert_allclose(trend(x[:, :3], x[:, :3]), 0.7 * z @ z.T / 3, rtol=1e-12, atol=1e-14)
 
 
 def test_kernels_of_users_are_summed_by_their_gradients():

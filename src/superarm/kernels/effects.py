@@ -12,7 +12,8 @@ from typing import Self
 import numpy as np
 
 from superarm.arguments import Array, Mask
-from superarm.kernels.kernel import Combinable, Kernel, gradients, parameters, with_parameters
+from superarm.kernels.kernel import Combinable, Kernel, evaluate, gradients, parameters, slopes, with_parameters
+from superarm.kernels.stationary import loops, slope_loops
 from superarm.storage import storable
 
 
@@ -25,6 +26,10 @@ class Constant(Combinable):
 
     def __call__(self, x: Array, y: Array) -> Array:
         return np.full((len(x), len(y)), self.variance)
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        out[:] = self.variance
 
     def diagonal(self, x: Array) -> Array:
         return np.full(len(x), self.variance)
@@ -47,11 +52,15 @@ class Trend(Combinable):
         return scaled
 
     def __call__(self, x: Array, y: Array) -> Array:
-        k = np.zeros((len(x), len(y)))
-        for a, b in zip(self._standardised(x).T, self._standardised(y).T, strict=True):
-            k += np.multiply.outer(a, b)  # dimension by dimension, as in `diagonal`
-        k *= self.variance
+        k = np.empty((len(x), len(y)))
+        self.into(x, y, k)
         return k
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        # Dimension by dimension, as in `diagonal`.
+        columns = np.ascontiguousarray(self._standardised(y).T)
+        loops().products(self._standardised(x), columns, self.variance, out)
 
     def diagonal(self, x: Array) -> Array:
         k = np.zeros(len(x))
@@ -68,6 +77,10 @@ class Trend(Combinable):
 
     def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
         return (self(x, y),)
+
+    def slopes(self, x: Array, w: Array) -> Array:
+        z = self._standardised(x)
+        return np.array([self.variance * np.vdot(z, w @ z)])
 
 
 @storable
@@ -98,14 +111,15 @@ class GroupEffects(Combinable):
     fresh: float = 0.0
 
     def __call__(self, x: Array, y: Array) -> Array:
-        k = np.array(self.base(x[:, : self.features], y[:, : self.features]))
-        if self.parts.any():
-            same = self._same_group(x, y)
-            k *= 1.0 + self.deviation * same
-            k += self.offset * same
-            if self.fresh:
-                k += self.fresh * (same & self._same_round(x, y))
+        k = np.empty((len(x), len(y)))
+        self.into(x, y, k)
         return k
+
+    def into(self, x: Array, y: Array, out: Array) -> None:
+        """Write k(x_i, y_j) into out ``(n, m)``."""
+        evaluate(self.base, x[:, : self.features], y[:, : self.features], out)
+        if self.parts.any():
+            loops().add_effects(*self._keys(x), *self._keys(y), *self.parts.tolist(), out)
 
     def diagonal(self, x: Array) -> Array:
         k: Array = self.base.diagonal(x[:, : self.features]) * (1.0 + self.deviation)
@@ -116,13 +130,16 @@ class GroupEffects(Combinable):
         """Offset, deviation and fresh, 0 for those that are not there."""
         return np.array([self.offset, self.deviation, self.fresh])
 
-    def _same_group(self, x: Array, y: Array) -> Mask:
-        same: Mask = np.equal.outer(x[:, self.features], y[:, self.features])
-        return same
+    def _keys(self, x: Array) -> tuple[Array, Array]:
+        """Group and round of each point; without fresh effects any number stands for the round."""
+        group = np.ascontiguousarray(x[:, self.features])
+        return group, np.ascontiguousarray(x[:, self.features + 1]) if self.fresh else group
 
-    def _same_round(self, x: Array, y: Array) -> Mask:
-        same: Mask = np.equal.outer(x[:, self.features + 1], y[:, self.features + 1])
-        return same
+    def _same(self, x: Array, y: Array) -> tuple[Mask, Mask]:
+        """Which pairs are of one group, and which of one group in one round, each ``(n, m)``."""
+        (group, t), (other, u) = self._keys(x), self._keys(y)
+        same: Mask = np.equal.outer(group, other)
+        return same, same & np.equal.outer(t, u)
 
     def parameters(self) -> Array:
         parts = self.parts
@@ -141,7 +158,7 @@ class GroupEffects(Combinable):
         each = gradients(self.base, *own)
         if not self.parts.any():
             return each
-        same = self._same_group(x, y)
+        same, same_round = self._same(x, y)
         by_base = [slope * (1.0 + self.deviation * same) for slope in each]
         by_parts = []
         if self.offset:
@@ -149,5 +166,15 @@ class GroupEffects(Combinable):
         if self.deviation:
             by_parts.append(self.deviation * self.base(*own) * same)
         if self.fresh:
-            by_parts.append(self.fresh * (same & self._same_round(x, y)))
+            by_parts.append(self.fresh * same_round)
         return (*by_base, *by_parts)
+
+    def slopes(self, x: Array, w: Array) -> Array:
+        own, parts = x[:, : self.features], self.parts
+        if not parts.any():
+            return slopes(self.base, own, w)
+        k, weights = np.empty((2, *w.shape))
+        if self.deviation:
+            evaluate(self.base, own, own, k)
+        sums = slope_loops().group_sums(*self._keys(x), w, k, self.deviation, weights)
+        return np.concatenate([slopes(self.base, own, weights), (parts * sums)[parts > 0.0]])

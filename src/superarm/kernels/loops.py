@@ -1,4 +1,4 @@
-"""Kernels: the stationary ones, distance and profile in one pass, and the linear one.
+"""Kernels: the stationary ones, distance and profile in one pass, the linear one, and group effects.
 
 Every operation is rounded as it is written (no fused or reordered arithmetic), so a value depends on the two points
 alone: neither on its place in the array nor on the machine.
@@ -121,7 +121,21 @@ def products(x, columns, variance, out):
             row[j] *= variance
 
 
+@compiled
+def add_effects(group, t, other_group, other_t, offset, deviation, fresh, out):
+    """Add to out ``(n, m)`` what points of one group have in common: see `GroupEffects`."""
+    n, m = out.shape
+    for i in range(n):
+        row = out[i]
+        for j in range(m):
+            if group[i] == other_group[j]:
+                row[j] = row[j] * (1.0 + deviation) + offset
+                if fresh > 0.0 and t[i] == other_t[j]:
+                    row[j] += fresh
+
+
 def warm_up() -> None:
     """Load, or compile, every loop."""
     fill(1, np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1), 1.0, np.empty((1, 1)))
     products(np.zeros((1, 1)), np.zeros((1, 1)), 1.0, np.empty((1, 1)))
+    add_effects(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1), 1.0, 1.0, 1.0, np.zeros((1, 1)))

@@ -1,4 +1,4 @@
-"""Derivatives of stationary kernels, weighted and summed over all pairs of points in one pass.
+"""Derivatives of kernels, weighted and summed over all pairs of points in one pass.
 
 A module of its own: only learning needs it, and it takes as long to compile as all that prediction needs.
 """
@@ -102,6 +102,30 @@ def contract(form, columns, reciprocals, w):
     return value, by_dimension
 
 
+@compiled
+def group_sums(group, t, w, k, deviation, weights):
+    """Sums of w, w * k and w over pairs of one group, of one group, and of one group in one round, ``(3,)``.
+
+    Writes into weights ``(n, n)`` what the shared function is weighted with, w_ij (1 + [same group] deviation).
+    Without a deviation k is not looked at.
+    """
+    sums = np.zeros(3)
+    n = len(group)
+    for i in range(n):
+        for j in range(n):
+            weights[i, j] = w[i, j]
+            if group[i] == group[j]:
+                sums[0] += w[i, j]
+                if deviation > 0.0:
+                    sums[1] += w[i, j] * k[i, j]
+                    weights[i, j] *= 1.0 + deviation
+                if t[i] == t[j]:
+                    sums[2] += w[i, j]
+    return sums
+
+
 def warm_up() -> None:
     """Load, or compile, every loop."""
     contract(1, np.zeros((1, 2)), np.ones(1), np.ones((2, 2)))
+    one = np.ones((1, 1))
+    group_sums(np.zeros(1), np.zeros(1), one, one, 1.0, np.empty((1, 1)))
