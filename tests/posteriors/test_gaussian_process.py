@@ -124,19 +124,21 @@ def test_candidates_that_are_not_represented_join_the_basis_for_once(monkeypatch
     (engine,) = posterior.state.engines
     near = np.linspace(1.2, 4.0, 30)[:, None]  # partly determined by data in [-1, 1]
     assert error_bounds(engine.inner.sparse, near)[0].max() > 1e-4
-    calls = []
-    covering = LowRankEngine._covering
-    monkeypatch.setattr(LowRankEngine, "_covering", lambda *a: calls.append(covering(*a)) or calls[-1])
+    alone, joined = [], []
+    cover, covering = low_rank.covered, LowRankEngine._covering
+    monkeypatch.setattr(low_rank, "covered", lambda *a: alone.append(len(a[1])) or cover(*a))
+    monkeypatch.setattr(LowRankEngine, "_covering", lambda *a: joined.append(covering(*a)) or joined[-1])
     assert_close(posterior, exact, near)
-    assert len(calls[0].basis) > engine.inner.rank
-    assert error_bounds(calls[0], near)[0].max() < 1e-6
+    assert alone == [len(near)]
+    assert len(joined[0].basis) > engine.inner.rank
+    assert error_bounds(joined[0], near)[0].max() < 1e-6
     before = engine.inner.rank
     posterior.predict(near)
     assert engine.inner.rank == before
-    # So many of them that the exact form is cheaper.
-    calls.clear()
+    # So many of them that the exact form is cheaper for their covariances.
+    joined.clear()
     assert_close(posterior, exact, np.linspace(-500.0, 500.0, 400)[:, None])
-    assert isinstance(calls[0], ExactEngine)
+    assert isinstance(joined[0], ExactEngine)
 
 
 def test_contexts_that_policies_leave_alone_are_in_the_basis():

@@ -40,7 +40,7 @@ class StatefulPosterior:
         return posterior
 
     def predict(self, contexts: npt.ArrayLike) -> Belief:
-        """Belief about both expected outcomes at contexts ``(M, D)``."""
+        """Belief about both expected outcomes at contexts ``(M, D)``; of each, the same bits alone and among others."""
         return self.state.predict(contexts)
 
     def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> Self:
@@ -59,7 +59,8 @@ class StatefulPosterior:
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
         """Posterior covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``.
 
-        ``(2, M, N)``; without others it is that of the contexts among themselves, ``(2, M, M)``.
+        ``(2, M, N)``; without others it is that of the contexts among themselves, ``(2, M, M)``. Each has the same bits
+        whatever else is asked for, but in state-space form and for contexts that a low-rank basis does not represent.
         """
         return self.state.covariance(contexts, others)
 

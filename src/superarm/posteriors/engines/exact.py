@@ -24,6 +24,7 @@ from superarm.compiled import suited_to
 from superarm.kernels.kernel import Kernel, evaluate
 from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.engines.factor import Factor
+from superarm.posteriors.engines.products import between, tiled
 from superarm.posteriors.history import find_rows, loops
 from superarm.storage import storable
 
@@ -181,12 +182,12 @@ class ExactEngine:
         v = self.catalogue.columns(place)
         rest = np.flatnonzero(place < 0)
         if len(rest):
-            v[:, rest] = self.factor.solve(self.kernel, points[rest])
+            v[:, rest] = self.factor.solve(self.kernel, tiled(points[rest]))[:, : len(rest)]
         return v
 
     def predict(self, points: Array, data: Data | None = None) -> tuple[Array, Array]:
-        """Mean z^T V and variance k(x, x) - |V|^2, within [0, k(x, x)]."""
-        with suited_to(len(self.factor) ** 2 * len(points)):
+        """Mean z^T V and variance k(x, x) - |V|^2, within [0, k(x, x)]; one thread, or bits would depend on others."""
+        with suited_to(0):
             return self._predict(points)
 
     def _predict(self, points: Array) -> tuple[Array, Array]:
@@ -202,11 +203,13 @@ class ExactEngine:
         return mean, np.clip(prior - explained, 0.0, prior)
 
     def covariance(self, points: Array, others: Array, data: Data | None = None) -> Array:
-        """k(x, x') - V^T V'."""
-        with suited_to(len(self.factor) ** 2 * (len(points) + len(others))):
-            v = self._whitened(points)
-            w = v if others is points else self._whitened(others)
-            return self.kernel(points, others) - v.T @ w
+        """k(x, x') - V^T V', each of which depends on its two points alone, in every bit."""
+        with suited_to(0):
+            x = tiled(points)
+            y = x if others is points else tiled(others)
+            v = self._whitened(x)
+            w = v if others is points else self._whitened(y)
+            return between(self.kernel, x, y, (-1.0, v, w))[: len(points), : len(others)]
 
     def error_bound(self, least_noise: float) -> float:
         """Bound of what the jitter changes, as a share of the prior standard deviation; 0.0 without jitter.

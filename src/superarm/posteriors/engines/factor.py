@@ -18,13 +18,14 @@ from scipy.linalg import blas, lapack
 from superarm.arguments import Array
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, evaluate
+from superarm.posteriors.engines.products import FEWEST, multiply_lower, solve_lower, subtract_product, tiled
 from superarm.posteriors.history import loops
 from superarm.storage import storable
 
 # Rows of a full block: large enough for fast products, small enough that the triangles take little time.
 BLOCK = 256
-# Candidates at once: the workspace of a prediction is this many columns of V.
-CHUNK = 1000
+# Candidates at once, in whole tiles: the workspace of a prediction is this many columns of V.
+CHUNK = 1008
 # A product with L_ii^-1 loses digits with the condition of L_ii; beyond this it is solved by substitution. Up to here
 # the loss was not seen beside the rounding of L itself. Mostly it is the first block that is beyond: at a noise of
 # 0.01 its condition is about 1e3 (prior variance 1), that of the others below 100.
@@ -73,14 +74,13 @@ class FactorBlock:
 
     def substitute(self, v: Array, lo: int) -> None:
         """Replace K_i by V_i in rows lo.. of v ``(n, m)``, m > 0, where the rows before are V_<i already."""
-        # Transposed, all are in the order that BLAS takes without a copy, and it writes into v itself.
-        part = v[lo : lo + len(self)].T
+        part = v[lo : lo + len(self)]
         if lo:
-            blas.dgemm(-1.0, v[:lo].T, self.left.T, beta=1.0, c=part, overwrite_c=1)
+            subtract_product(self.left, v[:lo], part)
         if len(self.inverse):
-            blas.dtrmm(1.0, self.inverse.T, part, side=1, lower=0, overwrite_b=1)
+            multiply_lower(self.inverse, part)
         else:
-            blas.dtrsm(1.0, self.corner.T, part, side=1, lower=0, overwrite_b=1)
+            solve_lower(self.corner, part)
 
 
 @storable
@@ -119,19 +119,21 @@ class Factor:
         return v
 
     def project(self, kernel: Kernel, x: Array) -> tuple[Array, Array]:
-        """z^T V ``(m, q)`` and the sums of squares of the columns of V ``(m,)``, for x ``(m, P)``."""
+        """z^T V ``(m, q)`` and the sums of squares of the columns of V ``(m,)``, for x ``(m, P)``.
+
+        What is said of a row of x depends on that row alone, in every bit.
+        """
         n, q = self.z.shape
         mean, explained = np.empty((len(x), q)), np.empty(len(x))
-        chunks = max(1, -(-len(x) // CHUNK))
-        width = max(1, -(-len(x) // chunks))
-        space = np.empty(n * width)
-        for start in range(0, len(x), width):
-            part = x[start : start + width]
+        space = np.empty(n * min(len(x) + FEWEST, CHUNK))
+        for start in range(0, len(x), CHUNK):
+            rows = slice(start, min(start + CHUNK, len(x)))
+            part = tiled(x[rows])
             v = space[: n * len(part)].reshape(n, len(part))
             sums, squares = np.zeros((q, len(part))), np.zeros(len(part))
             for lo, hi in self._rows_of(kernel, part, v):
                 loops().add_columns(v[lo:hi], self.z[lo:hi], sums, squares)
-            mean[start : start + width], explained[start : start + width] = sums.T, squares
+            mean[rows], explained[rows] = sums.T[: rows.stop - start], squares[: rows.stop - start]
         return mean, explained
 
     def _rows_of(self, kernel: Kernel, x: Array, v: Array) -> Iterator[tuple[int, int]]:

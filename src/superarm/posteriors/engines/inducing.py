@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from superarm.arguments import Array, fraction, whole_number
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import semidefinite_root
+from superarm.posteriors.engines.products import solve_lower
 from superarm.posteriors.history import distinct_rows, fingerprint
 from superarm.posteriors.outputs import PointKernel, both_points
 from superarm.storage import storable
@@ -46,12 +46,10 @@ class Basis:
         return len(self.points)
 
     def features(self, kernel: Kernel, x: Array) -> Array:
-        """phi(x) of the rows of x ``(m, P)``, ``(r, m)``."""
-        if len(self.points) == 0:
-            return np.empty((0, len(x)))
-        phi: Array = solve_triangular(
-            self.lower, kernel(self.points, x), lower=True, overwrite_b=True, check_finite=False
-        )
+        """phi(x) of the rows of x ``(m, P)``, ``(r, m)``; each depends on its row alone if there are whole tiles."""
+        phi: Array = np.ascontiguousarray(kernel(self.points, x)) if len(self.points) else np.empty((0, len(x)))
+        if phi.size:
+            solve_lower(self.lower, phi)
         return phi
 
 

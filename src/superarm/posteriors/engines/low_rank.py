@@ -36,6 +36,7 @@ import numpy as np
 
 from superarm.arguments import Array, Mask
 from superarm.kernels.kernel import Kernel
+from superarm.posteriors.engines.cover import covered
 from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.engines.inducing import Basis, GreedyVariance, greedy_pivots
@@ -154,15 +155,20 @@ class LowRankEngine:
         return engine if more is None else _built(kernel, np.concatenate([self.sparse.kept, more]), seen)
 
     def predict(self, points: Array, data: Data) -> tuple[Array, Array]:
-        """Mean and variance; points that the basis does not represent well enough join it for this once."""
+        """Mean and variance; a point that the basis does not represent well enough gets a feature of its own."""
         marginals = self.sparse.marginals(points)
         poor = self._poor(marginals)
         if not poor.any():
             return marginals.mean, marginals.variance
-        return self._covering(points[poor], data).predict(points)
+        mean, variance = marginals.mean.copy(), marginals.variance.copy()
+        mean[poor], variance[poor] = covered(self.sparse, points[poor], data().present())
+        return mean, variance
 
     def covariance(self, points: Array, others: Array, data: Data) -> Array:
-        """As :meth:`predict`: points that the basis does not represent well enough join it for this once."""
+        """Points that the basis does not represent well enough join it, all of them, for this once.
+
+        Else each covariance depends on its two points alone, in every bit.
+        """
         covariance, marginals = self.sparse.joint(points, others)
         poor = self._poor(marginals)
         if not poor.any():

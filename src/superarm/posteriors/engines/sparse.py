@@ -14,9 +14,11 @@ from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.engines.inducing import Basis, InducingRule
+from superarm.posteriors.engines.products import between, solve_upper_transposed, tiled
+from superarm.posteriors.history import loops
 from superarm.storage import storable
 
-# Points at once: the workspace is this many columns of features.
+# Points at once, in whole tiles: the workspace is this many columns of features.
 CHUNK = 2000
 # A residual variance is not known better than to this share of the prior variance.
 LEAST_RESIDUAL = 1e-15
@@ -99,7 +101,7 @@ class SparseEngine:
     def _unexplained(self, points: Array) -> Array:
         prior = self.kernel.diagonal(points)
         phi = self.basis.features(self.kernel, points)
-        unexplained: Array = _residual(prior, phi) / np.where(prior > 0, prior, 1.0)
+        unexplained: Array = _residual(prior, _squares(phi)) / np.where(prior > 0, prior, 1.0)
         return unexplained
 
     def absorb(self, data: Observations) -> SparseEngine:
@@ -111,7 +113,7 @@ class SparseEngine:
             part = slice(start, start + CHUNK)
             phi = self.basis.features(self.kernel, data.points[part])
             prior = self.kernel.diagonal(data.points[part])
-            residual = _residual(prior, phi)
+            residual = _residual(prior, _squares(phi))
             unrepresented += float((residual / noise[part]).sum())
             poorest = max(poorest, float((residual / np.where(prior > 0, prior, 1.0)).max(initial=0.0)))
             rows = np.concatenate([phi.T, data.means[part]], axis=1) / np.sqrt(noise[part])[:, None]
@@ -155,12 +157,19 @@ class SparseEngine:
             unrepresented=(np.sqrt(self.unrepresented) + np.sqrt(float(lost))) ** 2,
         )
 
-    def _whitened(self, points: Array) -> tuple[Array, Array, Array]:
+    def whitened(self, points: Array) -> tuple[Array, Array, Array]:
         """Features phi ``(r, m)``, w = R^-T phi ``(r, m)``, c ``(r, q)``."""
         r = len(self.basis.points)
         phi = self.basis.features(self.kernel, points)
-        w: Array = solve_triangular(self.root[:r, :r], phi, trans="T", check_finite=False) if r else phi
-        return phi, w, self.root[:r, r:]
+        w = phi.copy()
+        if w.size:
+            solve_upper_transposed(self.upper(), w)
+        return phi, w, np.ascontiguousarray(self.root[:r, r:])
+
+    def upper(self) -> Array:
+        """R ``(r, r)``."""
+        r = len(self.basis)
+        return np.ascontiguousarray(self.root[:r, :r])
 
     def predict(self, points: Array, data: Data | None = None) -> tuple[Array, Array]:
         """Mean w^T c and variance k(x, x) - |phi|^2 + |w|^2, within [0, k(x, x)]."""
@@ -168,18 +177,23 @@ class SparseEngine:
         return marginals.mean, marginals.variance
 
     def marginals(self, points: Array) -> Marginals:
-        """Mean and variance, and the parts of the variance, at points ``(m, P)``."""
-        with suited_to(2 * len(self.basis.points) ** 2 * len(points)):
-            if len(points) <= CHUNK:
-                return self._marginals(points, *self._whitened(points))
-            parts = (points[start : start + CHUNK] for start in range(0, len(points), CHUNK))
-            return together([self._marginals(part, *self._whitened(part)) for part in parts])
+        """Mean and variance, and the parts of the variance, at points ``(m, P)``.
+
+        What is said of a point depends on that point alone, in every bit.
+        """
+        parts = [points[start : start + CHUNK] for start in range(0, max(1, len(points)), CHUNK)]
+        with suited_to(0):
+            each = [self._marginals(part, *self.whitened(tiled(part))) for part in parts]
+        return each[0] if len(each) == 1 else together(each)
 
     def _marginals(self, points: Array, phi: Array, w: Array, c: Array) -> Marginals:
-        prior = self.kernel.diagonal(points)
-        return Marginals(
-            mean=w.T @ c, prior=prior, residual=_residual(prior, phi), represented=np.einsum("ij,ij->j", w, w)
-        )
+        """At m points, from phi and w there and, behind them, at what fills a tile."""
+        m, prior = len(points), self.kernel.diagonal(points)
+        mean, spanned, represented = np.zeros((c.shape[1], w.shape[1])), np.zeros(w.shape[1]), np.zeros(w.shape[1])
+        loops().add_columns(phi, np.empty((len(phi), 0)), mean[:0], spanned)
+        loops().add_columns(w, c, mean, represented)
+        residual = _residual(prior, spanned[:m])
+        return Marginals(mean=mean.T[:m], prior=prior, residual=residual, represented=represented[:m])
 
     def unexplained_values(self) -> Array:
         """sqrt(y^T (Q + N)^-1 y) of each column, ``(q,)``."""
@@ -192,15 +206,21 @@ class SparseEngine:
         return self.joint(points, others)[0]
 
     def joint(self, points: Array, others: Array) -> tuple[Array, Marginals]:
-        """The covariance of points and others, and the marginals of the points and, if not the same, of the others."""
-        with suited_to(2 * len(self.basis) ** 2 * (len(points) + len(others))):
-            phi, w, c = self._whitened(points)
+        """The covariance of points and others, and the marginals of the points and, if not the same, of the others.
+
+        Each covariance depends on its two points alone, in every bit.
+        """
+        with suited_to(0):
+            x = tiled(points)
+            phi, w, c = self.whitened(x)
             marginals = [self._marginals(points, phi, w, c)]
-            other_phi, other_w = phi, w
+            y, other_phi, other_w = x, phi, w
             if others is not points:
-                other_phi, other_w, _ = self._whitened(others)
+                y = tiled(others)
+                other_phi, other_w, _ = self.whitened(y)
                 marginals.append(self._marginals(others, other_phi, other_w, c))
-            return self.kernel(points, others) - phi.T @ other_phi + w.T @ other_w, together(marginals)
+            k = between(self.kernel, x, y, (-1.0, phi, other_phi), (1.0, w, other_w))
+            return k[: len(points), : len(others)], together(marginals)
 
     def log_marginal_likelihood(self) -> float:
         """Lower bound log N(y; 0, Q + N) - tr((K - Q) / N) / 2, with Q = Phi^T Phi.
@@ -223,9 +243,15 @@ class SparseEngine:
         return SparseEngine.empty(kernel, self.rule, np.empty((0, 0)), len(self.constant))
 
 
-def _residual(prior: Array, phi: Array) -> Array:
+def _squares(phi: Array) -> Array:
+    """|phi|^2 of every column, ``(m,)``."""
+    squares: Array = np.einsum("ij,ij->j", phi, phi)
+    return squares
+
+
+def _residual(prior: Array, spanned: Array) -> Array:
     """Variance that the basis does not represent, delta = k(x, x) - |phi(x)|^2; rounding hides smaller ones."""
-    residual: Array = prior - np.einsum("ij,ij->j", phi, phi)
+    residual: Array = prior - spanned
     wrong = residual < -WRONG * prior  # features that rounding has made too large are worth as little as too small ones
     return np.clip(np.where(wrong, -residual, residual), LEAST_RESIDUAL * prior, prior)
 
