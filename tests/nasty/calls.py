@@ -95,6 +95,8 @@ def environments() -> dict[str, Any]:
         "GPSample": sa.environments.GPSample(groups=2.0, arms=2.0, pool=20, horizon=2),
         "Movies": sa.environments.Movies(ratings(), locations=2, movies=2.0, users=2.0, k=1),
         "RandomProblem": sa.environments.RandomProblem(3),
+        "Shops": sa.environments.Shops(coupons=20, most=3),
+        "WrongWorld": sa.environments.WrongWorld("groups kept", "ds", 3),
     }
 
 
@@ -479,6 +481,12 @@ CALLS: dict[str, Call] = {
         ),
     ),
     "environments.RandomProblem": Call(_with(sa.environments.RandomProblem, seed=3)),
+    "environments.Shops": Call(
+        _with(sa.environments.Shops, seed=0, coupons=20, most=3, one_hot=True, promised="clicks"),
+        takes={"one_hot": ("booleans",)},
+        most={"coupons": (100, "arms a day")},
+    ),
+    "environments.WrongWorld": Call(_with(sa.environments.WrongWorld, kind="step", promise="sum", seed=3)),
     **{
         f"environments.{name}.{method}": Call(
             lambda name=name, method=method: (
@@ -493,7 +501,7 @@ CALLS: dict[str, Call] = {
                 }[method],
             )
         )
-        for name in ("Federated", "GPSample", "Movies", "RandomProblem")
+        for name in ("Federated", "GPSample", "Movies", "RandomProblem", "Shops", "WrongWorld")
         for method in ("rounds", "expected_outcomes", "outcomes")
     },
     "datasets.movielens.MovieLens": Call(

@@ -5,5 +5,7 @@ from superarm.environments.federated import Federated
 from superarm.environments.gp_sample import GPSample
 from superarm.environments.movies import Movies
 from superarm.environments.random_problem import RandomProblem
+from superarm.environments.shops import Shops
+from superarm.environments.wrong import WrongWorld
 
-__all__ = ["Environment", "Federated", "GPSample", "Movies", "RandomProblem"]
+__all__ = ["Environment", "Federated", "GPSample", "Movies", "RandomProblem", "Shops", "WrongWorld"]
