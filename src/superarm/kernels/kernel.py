@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 
@@ -301,5 +301,8 @@ def _up_to_date(kind: type[Any], faster: str, method: str) -> bool:
 
 def _tunable(kernel: Kernel) -> Tunable | None:
     """The kernel, where it declares its hyperparameters; a subclass may have changed the formula of its parent."""
-    inherited = isinstance(kernel, ScaledKernel) and "gradients" not in vars(type(kernel))
-    return kernel if isinstance(kernel, Tunable) and not inherited else None
+    if isinstance(kernel, ScaledKernel):  # asked first: to check a protocol takes as long as a small matrix
+        declared = "gradients" in vars(type(kernel))
+    else:
+        declared = isinstance(kernel, SumKernel | ProductKernel | Tunable)
+    return cast(Tunable, kernel) if declared else None
