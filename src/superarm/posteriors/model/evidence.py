@@ -10,6 +10,7 @@ import numpy as np
 from superarm.arguments import Array, IntArray
 from superarm.kernels.stationary import Matern32, Matern52, SquaredExponential, Stationary
 from superarm.posteriors.engines.engine import Observations
+from superarm.posteriors.history import collapse
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.learning.problem import Part, Problem, fit, theta_of
 from superarm.posteriors.model.log import Log
@@ -124,13 +125,16 @@ class Judgement:
         )
 
     def _observations(self, shape: Shape, columns: int) -> Observations:
+        """Outcomes at equal points as one, which changes no density; how many are equal depends on the shape."""
+        points = self.log.points(columns)[self.rows]
         values: Array = self.log.values[self.rows, self.output] - shape.mean
-        n = len(values)
+        each = values[:, None]
+        data = collapse(points, np.ones_like(each), each, np.zeros_like(each))
         return Observations(
-            points=self.log.points(columns)[self.rows],
-            counts=np.ones(n),
-            means=values[:, None],
-            scatters=np.zeros((n, 1)),
-            noise=np.ones(n),
-            known=np.zeros(n, dtype=np.bool_),
+            points=data.contexts,
+            counts=data.counts[:, 0],
+            means=data.means,
+            scatters=data.scatters,
+            noise=np.ones(len(data)),
+            known=np.zeros(len(data), dtype=np.bool_),
         )
