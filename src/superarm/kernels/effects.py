@@ -16,6 +16,8 @@ from superarm.kernels.kernel import Combinable, Kernel, evaluate, gradients, par
 from superarm.kernels.stationary import loops, slope_loops
 from superarm.storage import storable
 
+FARTHEST = 1e6  # scales of a trend
+
 
 @storable
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Constant(Combinable):
 class Trend(Combinable):
     """Linear functions of standardised features, ``k(x, y) = variance * mean_d (x_d - o_d) (y_d - o_d) / s_d^2``.
 
-    Only the variance is learnt.
+    Only the variance is learnt. A feature a million scales away from the origin, or more, counts as that far.
     """
 
     origin: tuple[float, ...]  # o
@@ -48,7 +50,9 @@ class Trend(Combinable):
     variance: float = 1.0
 
     def _standardised(self, x: Array) -> Array:
-        scaled: Array = (x - np.array(self.origin)) / (np.array(self.scale) * np.sqrt(len(self.scale)))
+        origin, scale = np.array(self.origin), np.array(self.scale)
+        near = np.clip(x, origin - FARTHEST * scale, origin + FARTHEST * scale)
+        scaled: Array = (near - origin) / (scale * np.sqrt(len(self.scale)))
         return scaled
 
     def __call__(self, x: Array, y: Array) -> Array:

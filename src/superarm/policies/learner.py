@@ -59,7 +59,7 @@ class Learner:
     ) -> Learner:
         """Check the settings and draw a number from the seed."""
         if posterior is not None and (isinstance(posterior, type) or not isinstance(posterior, Posterior)):
-            expected = "an object with predict and condition, such as GaussianProcess(kernel, noise_std=...)"
+            expected = "an object with predict and condition, such as GaussianProcess(kernel, noise_std=...), or None"
             raise InvalidArgument("posterior", expected, safe_repr(posterior))
         learning = _learning(learn, posterior)
         return cls(

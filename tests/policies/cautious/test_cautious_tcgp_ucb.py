@@ -220,7 +220,9 @@ def test_the_upper_bound_is_what_could_be_had_without_promises(constraint):
 
 @pytest.mark.parametrize("policy", [sa.CautiousTCGPUCB, sa.TCGPUCB])
 def test_a_kernel_for_a_posterior_is_told_what_is_missing(policy):
-    with pytest.raises(InvalidArgument, match=r"such as GaussianProcess\(kernel, noise_std=...\), got Matern52"):
+    with pytest.raises(
+        InvalidArgument, match=r"such as GaussianProcess\(kernel, noise_std=...\), or None, got Matern52"
+    ):
         policy(sa.Matern52())
 
 

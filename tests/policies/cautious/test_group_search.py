@@ -40,7 +40,7 @@ def test_whole_groups_of_any_size_need_no_list_of_subgroups():
         constraint=sa.Custom(np.median, monotone="increasing") >= 0.1,
         feasible=sa.WholeGroups(2),
     )
-    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     for _ in range(4):
         selection = policy.select(round)
         policy.update(round, selection.arms, np.full((len(selection.arms), 2), 0.1))

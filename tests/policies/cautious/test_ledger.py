@@ -81,7 +81,7 @@ def test_a_round_in_parts_is_entered_as_the_whole():
     arms, outcomes = np.array([0, 3, 6, 1, 4]), np.full((5, 2), 0.2)
 
     def balance(reports):
-        policy = sa.CautiousTCGPUCB(seen)
+        policy = sa.CautiousTCGPUCB(seen, learn=False)
         policy.ledger = Ledger(account=Account(balance=0.9))
         for some, columns in reports:
             policy.update(round, arms[some], np.where(columns, outcomes[some], np.nan))
@@ -95,7 +95,7 @@ def test_a_round_in_parts_is_entered_as_the_whole():
     in_parts = balance([([i], both) for i in range(5)])
     assert in_parts == pytest.approx(whole, abs=0.1)
     again = sa.Round(t=30, contexts=1.0 - contexts, constraint=sa.Sum() >= 0.4, feasible=sa.AtMost(6))
-    policy = sa.CautiousTCGPUCB(seen)
+    policy = sa.CautiousTCGPUCB(seen, learn=False)
     for other in (round, again):
         policy.update(other, [], np.empty((0, 2)))
     assert policy.ledger.balance == pytest.approx(2 * SHARE * EPS)  # another round of the same number

@@ -9,6 +9,9 @@ import numpy as np
 from superarm.arguments import Array
 from superarm.storage import storable
 
+FARTHEST = 1e140  # features beyond count as this: squares of all of them are numbers
+NARROWEST = 1e-140  # a feature of a smaller scale does not vary
+
 
 @storable(shapes={"mean": "D", "squares": "D", "low": "D", "high": "D"})
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,7 +27,7 @@ class Features:
     @staticmethod
     def of(contexts: Array) -> Features:
         """Of the arms of one round, (M, D) with M > 0; the same bits in whatever order they are listed."""
-        ordered = np.sort(contexts, axis=0)
+        ordered = np.sort(np.clip(np.add(contexts, 0.0), -FARTHEST, FARTHEST), axis=0)
         mean = ordered.mean(axis=0)
         squares = np.square(ordered - mean).sum(axis=0)
         return Features(count=len(ordered), mean=mean, squares=squares, low=ordered[0], high=ordered[-1])
@@ -45,5 +48,5 @@ class Features:
     def scale(self) -> Array:
         """(D,) standard deviation of every feature; 1 for one that never varies."""
         std = np.sqrt(self.squares / self.count)
-        varies = std > 1e-12 * np.maximum(np.abs(self.low), np.abs(self.high))
+        varies = std > np.maximum(NARROWEST, 1e-12 * np.maximum(np.abs(self.low), np.abs(self.high)))
         return np.where(varies & (self.high > self.low), std, 1.0)

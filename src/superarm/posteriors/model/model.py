@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from superarm.arguments import Array
+from superarm.errors import InvalidArgument
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.model.evidence import Judgement
@@ -77,6 +78,7 @@ class Model:
 
     def view(self, posterior: Posterior | None, round: Round) -> tuple[Posterior, Array]:
         """What is believed in a round, and at which points; before any outcome this round's features set the scale."""
+        self._check_dimension(round)
         if posterior is None:
             features = self.features or Features.of(round.contexts if len(round) else np.zeros((1, 1)))
             posterior = _posterior((Shape.guess(features, 0.0, 1.0),) * 2, None, 0)
@@ -86,6 +88,7 @@ class Model:
         self, posterior: Posterior | None, round: Round, observed: Outcomes, learning: Learning, seed: int
     ) -> tuple[Model, Posterior | None]:
         """The model and its posterior that have also seen outcomes of a round."""
+        self._check_dimension(round)
         model = self._with_features(round)
         rows = ~np.isnan(observed.values).all(axis=1)
         if not rows.any():
@@ -100,6 +103,12 @@ class Model:
             model, posterior = model._refitted(posterior, learning, rng)
             model = replace(model, due=2 * log.total)
         return model, posterior
+
+    def _check_dimension(self, round: Round) -> None:
+        if self.features is not None and len(round):
+            before, now = len(self.features.mean), round.contexts.shape[1]
+            if before != now:
+                raise InvalidArgument("contexts", f"{before} features, as in the rounds before", now)
 
     def _with_features(self, round: Round) -> Model:
         if not len(round):

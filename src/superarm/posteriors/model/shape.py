@@ -14,6 +14,7 @@ from superarm.posteriors.model.features import Features
 from superarm.storage import storable
 
 QUIET = 0.3  # first guess of the noise, as a share of the standard deviation of all outcomes
+SMALLEST, LARGEST = 1e-70, 1e70  # scales of outcomes: hyperparameters learnt around their squares are numbers
 EFFECT = 0.3  # first guess of the variance of a group effect, as a share of that of the shared function
 
 
@@ -58,6 +59,7 @@ class Shape:
 
         Distances grow as the square root of the number of features, and so do the lengthscales.
         """
+        std = min(max(std, SMALLEST), LARGEST)
         scale, variance = features.scale, std**2
         lengthscale = tuple((np.sqrt(len(scale)) * scale).tolist())
         base = SumKernel(
