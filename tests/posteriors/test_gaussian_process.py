@@ -129,7 +129,7 @@ def test_candidates_that_are_not_represented_join_the_basis_for_once(monkeypatch
     monkeypatch.setattr(low_rank, "covered", lambda *a: alone.append(len(a[1])) or cover(*a))
     monkeypatch.setattr(LowRankEngine, "_covering", lambda *a: joined.append(covering(*a)) or joined[-1])
     assert_close(posterior, exact, near)
-    assert alone == [len(near)]
+    assert len(alone) == 1 and 20 < alone[0] <= len(near)
     assert len(joined[0].basis) > engine.inner.rank
     assert error_bounds(joined[0], near)[0].max() < 1e-6
     before = engine.inner.rank
