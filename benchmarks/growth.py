@@ -71,6 +71,26 @@ def oracle_round(groups: int) -> list[float]:
     return [timed(lambda: oracle(one.index, one.round, one.good())) for _ in range(REPETITIONS + 1)][1:]
 
 
+def exploring_round(arms: int) -> list[float]:
+    """CPU seconds of the cautious policy's first round, in which nothing is certified, with the arms in two groups."""
+    rng = np.random.default_rng(arms)
+    problem = Problem(kernel="se", lengthscale=0.3, noise_std=NOISE)
+    policy = sa.CautiousTCGPUCB(default(problem, np.empty((0, 3))), learn=False)
+    round = sa.Round(
+        t=1,
+        contexts=rng.uniform(size=(arms, 3)),
+        groups=np.arange(arms) % 2,
+        constraint=sa.Sum() >= 1.0,
+        feasible=sa.AtMost(20),
+    )
+    times = []
+    for _ in range(REPETITIONS + 1):
+        start = time.process_time()
+        policy.select(round)
+        times.append(time.process_time() - start)
+    return times[1:]
+
+
 Work = Callable[[int], list[float]]
 
 
@@ -108,6 +128,7 @@ def curves(*, small: bool) -> list[tuple[str, str, str, Sequence[int], Work]]:
         ("default, Matern-5/2 1-D", "K", "n = 1000; append alone", sizes(1, 16_384, 4.0), rough("k")),
         ("exact, SE", "dimension", "n = 1000, M = 500, K = 20", sizes(1, 64), dense("dimension")),
         ("exact oracle", "groups", "25 arms each, at most groups / 2 picked", sizes(10, 2560), oracle_round),
+        ("cautious policy, exploring", "arms", "2 groups, SE 3-D, nothing known", sizes(250, 16_000), exploring_round),
     ]
 
 

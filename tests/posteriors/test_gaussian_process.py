@@ -129,16 +129,17 @@ def test_candidates_that_are_not_represented_join_the_basis_for_once(monkeypatch
     monkeypatch.setattr(low_rank, "covered", lambda *a: alone.append(len(a[1])) or cover(*a))
     monkeypatch.setattr(LowRankEngine, "_covering", lambda *a: joined.append(covering(*a)) or joined[-1])
     assert_close(posterior, exact, near)
-    assert len(alone) == 1 and 20 < alone[0] <= len(near)
+    (poor,) = alone
+    assert 20 < poor <= len(near)
     assert len(joined[0].basis) > engine.inner.rank
-    assert error_bounds(joined[0], near)[0].max() < 1e-6
+    assert error_bounds(joined[0], near[:9])[0].max() < 1e-6  # whose covariances were asked for first
     before = engine.inner.rank
     posterior.predict(near)
     assert engine.inner.rank == before
     # So many of them that the exact form is cheaper for their covariances.
     joined.clear()
     assert_close(posterior, exact, np.linspace(-500.0, 500.0, 400)[:, None])
-    assert isinstance(joined[0], ExactEngine)
+    assert isinstance(joined[-1], ExactEngine)
 
 
 def test_contexts_that_policies_leave_alone_are_in_the_basis():

@@ -90,3 +90,41 @@ def test_hopeless_promises_are_left_alone():
     selection = sa.CautiousTCGPUCB(PRIOR).select(round)
     assert len(selection.arms) == 0
     assert selection.status is sa.Status.NO_GOOD_SUBGROUP
+
+
+class Sparing:
+    """A posterior that is asked for no more covariances than a few columns of a large round."""
+
+    def __init__(self, posterior):
+        self.posterior, self.noise_std, self.largest = posterior, posterior.noise_std, 0
+
+    def predict(self, contexts):
+        return self.posterior.predict(contexts)
+
+    def condition(self, contexts, outcomes):
+        return Sparing(self.posterior.condition(contexts, outcomes))
+
+    def covariance(self, contexts, others=None):
+        self.largest = max(self.largest, len(contexts) * len(contexts if others is None else others))
+        return self.posterior.covariance(contexts, others)
+
+
+@pytest.mark.parametrize(
+    "reward", [sa.Sum(), sa.Mean(), sa.Max(), sa.Variance(), sa.Custom(np.median, monotone="increasing")], ids=repr
+)
+def test_groups_of_any_size_are_explored_without_their_covariances(reward):
+    arms = 4000
+    posterior = Sparing(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=NOISE))
+    round = sa.Round(
+        t=1,
+        contexts=np.random.default_rng(0).uniform(size=(arms, 2)),
+        groups=np.arange(arms) % 2,
+        constraint=reward >= 0.3,
+        feasible=sa.AtMost(5),
+    )
+    belief = posterior.predict(round.contexts)
+    judge = Judge(round, posterior, round.contexts, belief, EPS)
+    nothing = search_of(sa.CautiousTCGPUCB(PRIOR), round).candidate(np.empty(0, dtype=np.intp))
+    picked = explore(nothing, judge, belief.std[:, 0], np.arange(arms), np.ones(2, dtype=np.bool_))
+    assert len(picked) == 5
+    assert posterior.largest == arms

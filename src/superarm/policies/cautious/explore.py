@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
-from superarm.policies.cautious.certificates.certificate import Sets
+from superarm.policies.cautious.certificates.certificate import Growth
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.search import Candidate
 from superarm.posteriors.history import distinct_rows
@@ -47,6 +47,7 @@ class Uncertainty:
         self.points = judge.points[first]
         small = len(self.points) <= AT_ONCE
         self.prior: Array | None = judge.posterior.covariance(self.points)[1] if small else None
+        self.columns: dict[int, Array] = {}  # of the prior, each (1, m), where it is too large to be had at once
         variance = np.square(judge.belief.std[first, 1])[None]
         self.picked = Picked(variance, np.array([self.noise]), np.empty((1, MOST_ARMS, len(first))))
 
@@ -56,22 +57,23 @@ class Uncertainty:
         everyone: Array = self.picked.variance[0, self.at]
         return everyone
 
-    def covariance(self, arms: IntArray) -> Array:
-        """Posterior covariance of f_2 at ``arms``, without regard to this round's picks."""
-        at = self.at[arms]
-        within: Array = (
-            self.posterior.covariance(self.points[at])[1] if self.prior is None else self.prior[at[:, None], at]
-        )
-        return within
+    def covariance(self, arms: IntArray, others: IntArray) -> Array:
+        """Posterior covariance of f_2 at k arms with that at others, without regard to this round's picks: (k, c)."""
+        rows = [self._column(int(i))[0] for i in self.at[arms]]
+        return np.array(rows).reshape(len(arms), len(self.points)).take(self.at[others], axis=1)
 
     def pick(self, arm: int) -> None:
         """Condition on one more arm's outcome."""
         i = int(self.at[arm])
+        self.picked.pick(i, self._column(i))
+
+    def _column(self, i: int) -> Array:
+        """(1, m) covariances of a distinct point with all of them."""
         if self.prior is not None:
-            column = self.prior[None, :, i]
-        else:
-            column = self.posterior.covariance(self.points, self.points[i : i + 1])[1:, :, 0]
-        self.picked.pick(i, column)
+            return self.prior[None, :, i]
+        if i not in self.columns:
+            self.columns[i] = self.posterior.covariance(self.points, self.points[i : i + 1])[1:, :, 0]
+        return self.columns[i]
 
 
 class Exposure:
@@ -106,14 +108,18 @@ class Exposure:
         promise, certificate, threshold = self.promise_of[group]
         members = self.round.grouping.members(group)
         chosen = members[np.isin(members, picked)]
-        arms = np.concatenate([chosen, np.setdiff1d(members, chosen)])
-        joint = Sets(
-            starts=np.array([0, len(arms)]),
-            arms=arms,
-            mean=self.judge.belief.mean[arms, 1],
-            covariance=self.uncertainty.covariance(arms),
+        others = np.setdiff1d(members, chosen)
+        belief = self.judge.belief
+        growth = Growth(
+            arms=chosen,
+            mean=belief.mean[chosen, 1],
+            covariance=self.uncertainty.covariance(chosen, chosen),
+            others=others,
+            other_mean=belief.mean[others, 1],
+            other_std=belief.std[others, 1],
+            across=self.uncertainty.covariance(chosen, others),
         )
-        self.with_arm[arms[len(chosen) :]] = certificate.regret_with(promise, threshold, joint, len(chosen))
+        self.with_arm[others] = certificate.regret_with(promise, threshold, growth)
 
 
 def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful: Mask) -> IntArray:

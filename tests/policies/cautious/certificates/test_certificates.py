@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 import superarm as sa
-from superarm.policies.cautious.certificates import Sets, certificate_of
+from superarm.policies.cautious.certificates import Growth, Sets, certificate_of
 from superarm.rewards.group_reward import is_good
 
 DRAWS = 50_000
@@ -162,6 +162,20 @@ def test_what_the_arms_alone_tell_is_a_lower_bound():
     assert not certificate.at_least(turned, thresholds, sets.sizes, sets.mean, sets.std).any()
 
 
+def growth_of(sets, chosen):
+    """The first arms of one set, and the rest of it."""
+    arms, others = sets.arms[:chosen], sets.arms[chosen:]
+    return Growth(
+        arms=arms,
+        mean=sets.mean[:chosen],
+        covariance=sets.covariance[:chosen, :chosen],
+        others=others,
+        other_mean=sets.mean[chosen:],
+        other_std=sets.std[chosen:],
+        across=sets.covariance[:chosen, chosen:],
+    )
+
+
 @pytest.mark.parametrize("sense", [">=", "<="])
 @pytest.mark.parametrize("name", [name for name in REWARDS if name not in ("dixit-stiglitz", "min", "max")])
 @pytest.mark.parametrize("chosen", [0, 2])
@@ -169,7 +183,7 @@ def test_one_more_arm(name, chosen, sense):
     reward, sets = REWARDS[name], random_sets(11, sizes=(7,))
     certificate, threshold = certificate_of(reward, EPS), 0.4
     promise = promise_of(reward, sense, [threshold])
-    regret = certificate.regret_with(promise, threshold, sets, chosen)
+    regret = certificate.regret_with(promise, threshold, growth_of(sets, chosen))
     for candidate in range(chosen, 7):
         at = np.append(np.arange(chosen), candidate)
         joined = Sets(
@@ -196,7 +210,7 @@ def test_extremes_are_within_their_bounds(name, sense, every):
         bound = tails.p_broken[part].sum() if every else tails.p_broken[part].min()
         assert verdicts.p_broken[i] <= bound + 1e-12
         one = sets.only(np.array([i]))
-        added = certificate.regret_with(promise, 0.1, one, len(one.arms) - 1)[0]
+        added = certificate.regret_with(promise, 0.1, growth_of(one, len(one.arms) - 1))[0]
         expected = tails.regret[part].max() if every else tails.regret[part].min()
         np.testing.assert_allclose(added, expected)
 

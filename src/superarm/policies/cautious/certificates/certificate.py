@@ -61,6 +61,37 @@ class Sets:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Growth:
+    """A set of k arms of one group, maybe none, and c others of the group, any one of which may join it.
+
+    Of the joint posterior of f_2 it holds what sets of k + 1 arms need: nothing is as large as the square of the group.
+    """
+
+    arms: IntArray  # (k,) ascending
+    mean: Array  # (k,)
+    covariance: Array  # (k, k)
+    others: IntArray  # (c,)
+    other_mean: Array  # (c,)
+    other_std: Array  # (c,)
+    across: Array  # (k, c) covariances of the arms with the others
+
+    def with_other(self, i: int) -> Sets:
+        """The set together with the other at place i."""
+        k = len(self.arms)
+        arms = np.append(self.arms, self.others[i])
+        order = np.argsort(arms)
+        covariance = np.empty((k + 1, k + 1))
+        covariance[:k, :k], covariance[k, k] = self.covariance, self.other_std[i] ** 2
+        covariance[:k, k] = covariance[k, :k] = self.across[:, i]
+        return Sets(
+            starts=np.array([0, k + 1]),
+            arms=arms[order],
+            mean=np.append(self.mean, self.other_mean[i])[order],
+            covariance=covariance[np.ix_(order, order)],
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Verdicts:
     """p(A) and EV(A) of g sets."""
 
@@ -97,8 +128,8 @@ class Certificate(Protocol):
         """The surrogate that is exact on these sets."""
         ...
 
-    def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
-        """EV of the first ``chosen`` arms of one set together with each of its other arms in turn."""
+    def regret_with(self, promise: Promise, threshold: float, growth: Growth) -> Array:
+        """(c,) EV of the set together with each of the others in turn."""
         ...
 
 
@@ -114,9 +145,9 @@ class Sure(Certificate):
         """Any."""
         return Surrogate(factor=np.ones(len(sets)), shift=np.zeros(len(sets)))
 
-    def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
+    def regret_with(self, promise: Promise, threshold: float, growth: Growth) -> Array:
         """The same for every arm."""
-        size = np.full(len(sets.arms) - chosen, chosen + 1.0)
+        size = np.full(len(growth.others), len(growth.arms) + 1.0)
         return _verdicts(promise, np.full(len(size), threshold), size).regret
 
 

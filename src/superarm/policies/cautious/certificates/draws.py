@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from superarm.arguments import Array, IntArray
 from superarm.errors import InvalidArgument
-from superarm.policies.cautious.certificates.certificate import Certificate, Sets, Surrogate, Verdicts
+from superarm.policies.cautious.certificates.certificate import Certificate, Growth, Sets, Surrogate, Verdicts
 from superarm.policies.cautious.certificates.gaussian import Gaussian
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import is_batched, tolerance
@@ -70,18 +70,16 @@ class Draws(Certificate):
                 factor[i] = _factor(promise, arms, mean, promise.optimism * z * std, float(certain[i]))
         return Surrogate(factor=factor, shift=shift)
 
-    def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
+    def regret_with(self, promise: Promise, threshold: float, growth: Growth) -> Array:
         """Dixit-Stiglitz as the sum that it is while items have one arm; otherwise of the 64 least known arms."""
         if isinstance(promise.reward, DixitStiglitz):
-            return Gaussian().regret_with(promise, threshold, sets, chosen)
-        regret = np.empty(len(sets.arms) - chosen)
+            return Gaussian().regret_with(promise, threshold, growth)
+        regret = np.empty(len(growth.others))
         # Ranked by content, so that the order in which arms are listed does not matter.
-        ranked = np.lexsort((sets.mean[chosen:], -np.diagonal(sets.covariance)[chosen:]))
+        ranked = np.lexsort((growth.other_mean, -growth.other_std))
         likely, others = ranked[:CANDIDATES], ranked[CANDIDATES:]
-        for candidate in likely:
-            at = np.append(np.arange(chosen), chosen + candidate)
-            at = at[np.argsort(sets.arms[at])]
-            one = sets.of(at, np.array([0, len(at)]))
+        for candidate in likely.tolist():
+            one = growth.with_other(candidate)
             regret[candidate] = self.judge(promise, np.array([threshold]), one).regret[0]
         regret[others] = regret[likely].max(initial=0.0)  # no better than the worst of those
         return regret

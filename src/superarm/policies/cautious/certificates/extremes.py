@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from superarm.arguments import Array
-from superarm.policies.cautious.certificates.certificate import Certificate, Sets, Surrogate, Verdicts
+from superarm.policies.cautious.certificates.certificate import Certificate, Growth, Sets, Surrogate, Verdicts
 from superarm.policies.cautious.certificates.draws import Draws
 from superarm.policies.cautious.certificates.gaussian import gaussian
 from superarm.rewards.group_reward import Sense
@@ -56,12 +56,14 @@ class Extremes(Certificate):
                 factor[several] = np.clip(drawn, 1.0, unrelated[several])
         return Surrogate(factor=factor, shift=np.zeros(len(sets)))
 
-    def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
+    def regret_with(self, promise: Promise, threshold: float, growth: Growth) -> Array:
         """From the arms' own EV, of which the set's is at least the largest, or at most the least."""
-        regret = gaussian(promise, np.full(len(sets.arms), threshold), sets.mean, sets.std).regret
-        if not chosen:
-            return regret
-        so_far, added = regret[:chosen], regret[chosen:]
+        mean, std = growth.other_mean, growth.other_std
+        added = gaussian(promise, np.full(len(mean), threshold), mean, std).regret
+        if not len(growth.arms):
+            return added
+        own = np.sqrt(np.clip(np.diagonal(growth.covariance), 0.0, None))
+        so_far = gaussian(promise, np.full(len(own), threshold), growth.mean, own).regret
         together: Array = np.maximum(added, so_far.max()) if every(promise) else np.minimum(added, so_far.min())
         return together
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from superarm.arguments import Array
-from superarm.policies.cautious.certificates.certificate import Certificate, Sets, Surrogate, Verdicts
+from superarm.policies.cautious.certificates.certificate import Certificate, Growth, Sets, Surrogate, Verdicts
 from superarm.rewards.group_reward import tolerance
 from superarm.rewards.simple import Mean
 from superarm.round import Promise
@@ -42,12 +42,12 @@ class Gaussian(Certificate):
         factor = np.where(together > 0.0, std / np.maximum(together, TINY), 1.0)
         return Surrogate(factor=np.clip(factor, 0.0, 1.0), shift=np.zeros(len(sets)))
 
-    def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
+    def regret_with(self, promise: Promise, threshold: float, growth: Growth) -> Array:
         """Exact, for all candidates at once."""
-        mean = sets.mean[:chosen].sum() + sets.mean[chosen:]
-        variance = sets.covariance[:chosen, :chosen].sum() + 2.0 * sets.covariance[:chosen, chosen:].sum(axis=0)
-        std = np.sqrt(np.clip(variance + np.diagonal(sets.covariance)[chosen:], 0.0, None))
-        size = chosen + 1.0 if isinstance(promise.reward, Mean) else 1.0
+        mean = growth.mean.sum() + growth.other_mean
+        variance = growth.covariance.sum() + 2.0 * growth.across.sum(axis=0) + np.square(growth.other_std)
+        std = np.sqrt(np.clip(variance, 0.0, None))
+        size = len(growth.arms) + 1.0 if isinstance(promise.reward, Mean) else 1.0
         return gaussian(promise, np.full(len(mean), threshold), mean / size, std / size).regret
 
 

@@ -16,12 +16,13 @@ from functools import lru_cache
 import numpy as np
 
 from superarm.arguments import Array, IntArray
-from superarm.policies.cautious.certificates.certificate import Certificate, Sets, Surrogate, Verdicts
+from superarm.policies.cautious.certificates.certificate import Certificate, Growth, Sets, Surrogate, Verdicts
 from superarm.policies.cautious.certificates.draws import mirrored_normals, shares
 from superarm.rewards.group_reward import Sense, tolerance
 from superarm.round import Promise
 
 IN_THE_TAIL = 20  # draws that break a promise just certified: they are cheap here
+AT_ONCE = 500  # candidates that are drawn for together
 CERTAIN = 1e-12  # an axis with less than this share of the largest variance is certain
 SLACK = 0.01  # share of a threshold: more than variances are off by, rounded or from a basis that is nearly exact
 
@@ -61,16 +62,19 @@ class Quadratic(Certificate):
         at_mean = np.array([np.var(sets.mean[sets.part(i)]) for i in range(len(sets))])
         return Surrogate(factor=np.ones(len(sets)), shift=np.maximum(sign * (at_mean - certain), 0.0))
 
-    def regret_with(self, promise: Promise, threshold: float, sets: Sets, chosen: int) -> Array:
-        """All candidates at once."""
-        candidates = np.arange(chosen, len(sets.arms))
-        at = np.column_stack([np.tile(np.arange(chosen), (len(candidates), 1)), candidates])
-        forms = _Forms(
-            sizes=np.full(len(candidates), chosen + 1),
-            mean=sets.mean[at],
-            covariance=sets.covariance[at[:, :, None], at[:, None, :]],
-        )
-        return shares(promise, np.full(len(candidates), threshold), _values(forms, self.draws)).regret
+    def regret_with(self, promise: Promise, threshold: float, growth: Growth) -> Array:
+        """Many candidates at once, as many as their draws allow."""
+        k, c = len(growth.arms), len(growth.others)
+        regret = np.empty(c)
+        for start in range(0, c, AT_ONCE):
+            part = slice(start, min(start + AT_ONCE, c))
+            mean, covariance = np.empty((part.stop - start, k + 1)), np.empty((part.stop - start, k + 1, k + 1))
+            mean[:, :k], mean[:, k] = growth.mean, growth.other_mean[part]
+            covariance[:, :k, :k], covariance[:, k, k] = growth.covariance, np.square(growth.other_std[part])
+            covariance[:, :k, k] = covariance[:, k, :k] = growth.across[:, part].T
+            forms = _Forms(sizes=np.full(len(mean), k + 1), mean=mean, covariance=covariance)
+            regret[part] = shares(promise, np.full(len(mean), threshold), _values(forms, self.draws)).regret
+        return regret
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
