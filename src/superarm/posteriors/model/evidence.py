@@ -18,7 +18,8 @@ from superarm.posteriors.model.shape import EFFECT, Effects, Shape, with_every_l
 
 ADOPTED = 3.0  # nats by which a shape with more in it must be better
 SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter
-PROMISING = 4.0  # nats by which a first guess may fall behind what is needed and still be worth a fit
+PROMISING = 2.0  # nats by which a first guess may fall behind what is needed and still be worth a fit
+MOST_ROWS = 200  # that shapes are judged on; their third power is the cost
 SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
 KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32)
 
@@ -37,29 +38,31 @@ class Judgement:
 
     @staticmethod
     def of(log: Log, output: int, learning: Learning, rng: np.random.Generator) -> Judgement:
-        """On at most ``learning.at_most`` rows."""
-        return Judgement(log=log, output=output, rows=log.sample(output, learning.at_most), learning=learning, rng=rng)
+        """On a sample of the rows."""
+        rows = log.sample(output, min(learning.at_most, MOST_ROWS))
+        return Judgement(log=log, output=output, rows=rows, learning=learning, rng=rng)
 
-    def fitted(self, now: Shape, given: Shape, starts: int | None = None) -> tuple[Shape, float]:
+    def fitted(self, now: Shape, given: Shape, starts: int = 1) -> tuple[Shape, float]:
         """The shape with the best hyperparameters found around the given ones, and its evidence."""
-        learning = self.learning if starts is None else replace(self.learning, starts=starts)
+        learning = replace(self.learning, starts=min(starts, self.learning.starts))
         result = fit(self._problem(now, given), learning, self.rng)
         if result.evidence == -np.inf:
             return now, result.evidence
         return now.learnt(result.kernel, result.noise[0]), result.evidence
 
     def best(self, now: Shape, given: Shape) -> tuple[Shape, Shape]:
-        """The best of the present shape and its rivals, fitted, and what is given of it."""
+        """The best of the present shape, which was fitted before, and its rivals, and what is given of it."""
         variance = given.variance(self.log.contexts[self.rows])
         given = given.having(now, variance)
-        now, evidence = self.fitted(now, given)
+        _, evidence = self._first_look(now, given, sizes=(1.0,))
         for change in (self._effects, self._smoothness, self._lengthscales):
             best = now, given, evidence
             for rival, its_given, needed in change(now, given, variance):
-                start, look = self._first_look(rival, its_given)
+                sizes = SIZES if sum(rival.effects.present) > sum(now.effects.present) else (1.0,)
+                start, look = self._first_look(rival, its_given, sizes)
                 if look < evidence + needed - PROMISING:
                     continue
-                found, its = self.fitted(start, its_given, starts=1)
+                found, its = self.fitted(start, its_given)
                 if its > max(evidence + needed, best[2]):
                     best = found, its_given, its
             now, given, evidence = best
@@ -98,10 +101,10 @@ class Judgement:
             if base is not None and its_base is not None:
                 yield replace(now, base=base), replace(given, base=its_base), ADOPTED
 
-    def _first_look(self, rival: Shape, given: Shape) -> tuple[Shape, float]:
-        """The rival with new effects of the best of some sizes, and its evidence before any fit."""
+    def _first_look(self, rival: Shape, given: Shape, sizes: tuple[float, ...]) -> tuple[Shape, float]:
+        """The rival with effects of the best of some sizes, and its evidence before any fit."""
         best, greatest = rival, -np.inf
-        for size in SIZES if any(rival.effects.present) else (1.0,):
+        for size in sizes:
             effects = rival.effects.times(size)
             shape = replace(rival, effects=effects)
             problem = self._problem(shape, given)

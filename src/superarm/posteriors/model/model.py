@@ -169,13 +169,13 @@ class Model:
         if len(values) < learning.least:
             return (given if changed or self.given is None else now), given, changed
         judgement = Judgement.of(self.log, output, learning, rng)
-        if search:
-            best, best_given = judgement.best(now, given)
-            changed |= not best.alike(now)
-            return best, best_given, changed
-        if self.shapes is not None or changed or self.given is None:
+        if self.shapes is not None or changed:  # else the posterior has learnt by itself
             given = given.having(now, given.variance(self.log.contexts))
-            now, _ = judgement.fitted(now, given)
+            now, _ = judgement.fitted(now, given, starts=2 if search else 1)
+        if search:
+            best, given = judgement.best(now, given)
+            changed |= not best.alike(now)
+            now = best
         return now, given, changed
 
     def _given(self, output: int, values: Array, now: Shape | None) -> tuple[Shape, bool]:
