@@ -14,13 +14,17 @@ from superarm.posteriors.history import collapse
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.learning.problem import Part, Problem, fit, theta_of
 from superarm.posteriors.model.log import Log
-from superarm.posteriors.model.shape import EFFECT, Effects, Shape, with_every_lengthscale, with_stationary
+from superarm.posteriors.model.shape import Effects, Shape, with_every_lengthscale, with_stationary
 
 ADOPTED = 3.0  # nats by which a shape with more in it must be better
 SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter
 PROMISING = 2.0  # nats by which a first guess may fall behind what is needed and still be worth a fit
 MOST_ROWS = 200  # that shapes are judged on; their third power is the cost
 SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
+BENEFIT_OF_DOUBT = 2.0  # nats by which groups that differ must be told to differ by constants alone
+NOTHING, OFFSET, DEVIATION = (False, False, False), (True, False, False), (True, True, False)
+# Which group effects there may be (offset, deviation, fresh), and how many parts each counts as.
+EFFECTS = {NOTHING: 0, DEVIATION: 1, OFFSET: 1, (False, False, True): 1, (True, False, True): 2}
 KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32)
 
 Rival = tuple[Shape, Shape, float]  # a shape, what is given of it, and the nats by which it must be better
@@ -69,22 +73,19 @@ class Judgement:
         return now, given
 
     def _effects(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
-        """Other group effects than the present ones; fewer of them need not be better."""
-        size = EFFECT * variance
-        for offset, deviation, fresh in ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 0, 1), (1, 0, 1)):
-            wanted = Effects(offset=size * offset, deviation=EFFECT * deviation, fresh=size * fresh)
-            had = now.effects
-            if wanted.present == had.present:
+        """Other group effects than the present ones."""
+        for parts in EFFECTS:
+            if parts == now.effects.present:
                 continue
+            guess = Effects.guess(parts, variance)
             effects = Effects(
-                **{
-                    name: (getattr(had, name) or getattr(wanted, name)) if getattr(wanted, name) else 0.0
-                    for name in ("offset", "deviation", "fresh")
-                }
+                **{name: size and (getattr(now.effects, name) or size) for name, size in vars(guess).items()}
             )
-            more = sum(wanted.present) - sum(had.present)
-            needed = ADOPTED if more > 0 else 0.0
-            yield replace(now, effects=effects), replace(given, effects=wanted), needed
+            more = EFFECTS[parts] - EFFECTS[now.effects.present]
+            needed = max(0.0, ADOPTED * more)
+            if {parts, now.effects.present} == {OFFSET, DEVIATION}:
+                needed = BENEFIT_OF_DOUBT if parts == OFFSET else -BENEFIT_OF_DOUBT
+            yield replace(now, effects=effects), replace(given, effects=guess), needed
 
     def _smoothness(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """Other stationary kernels with the same lengthscales."""

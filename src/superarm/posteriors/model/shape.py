@@ -15,6 +15,7 @@ from superarm.storage import storable
 
 QUIET = 0.3  # first guess of the noise, as a share of the standard deviation of all outcomes
 SMALLEST, LARGEST = 1e-70, 1e70  # scales of outcomes: hyperparameters learnt around their squares are numbers
+DEVIATION = 0.1  # the same of a function of a group's own
 EFFECT = 0.3  # first guess of the variance of a group effect, as a share of that of the shared function
 
 
@@ -26,6 +27,13 @@ class Effects:
     offset: float = 0.0  # a constant
     deviation: float = 0.0  # a function of its own, as a share of the variance of the shared one
     fresh: float = 0.0  # a constant that is drawn anew in every round
+
+    @staticmethod
+    def guess(parts: tuple[bool, bool, bool], variance: float) -> Effects:
+        """First guesses of some of them; ``variance`` is that of the shared function."""
+        offset, deviation, fresh = parts
+        size = EFFECT * variance
+        return Effects(offset=size * offset, deviation=DEVIATION * deviation, fresh=size * fresh)
 
     @property
     def present(self) -> tuple[bool, bool, bool]:
@@ -87,9 +95,7 @@ class Shape:
 
     def having(self, like: Shape, variance: float) -> Shape:
         """With first guesses of the effects that another shape has; ``variance`` is that of the shared function."""
-        offset, deviation, fresh = like.effects.present
-        size = EFFECT * variance
-        return replace(self, effects=Effects(offset=size * offset, deviation=EFFECT * deviation, fresh=size * fresh))
+        return replace(self, effects=Effects.guess(like.effects.present, variance))
 
     def alike(self, other: Shape) -> bool:
         """Whether both differ in the values of hyperparameters alone."""
