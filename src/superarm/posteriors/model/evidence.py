@@ -17,6 +17,7 @@ from superarm.posteriors.model.log import Log
 from superarm.posteriors.model.shape import Effects, Shape, with_every_lengthscale, with_stationary
 
 ADOPTED = 3.0  # nats by which a shape with more in it must be better
+TELLING = 100  # rows from which on that is asked of group effects in full: a few outcomes cannot tell that groups agree
 SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter
 PROMISING = 2.0  # nats by which a first guess may fall behind what is needed and still be worth a fit
 MOST_ROWS = 200  # that shapes are judged on; their third power is the cost
@@ -82,7 +83,7 @@ class Judgement:
                 **{name: size and (getattr(now.effects, name) or size) for name, size in vars(guess).items()}
             )
             more = EFFECTS[parts] - EFFECTS[now.effects.present]
-            needed = max(0.0, ADOPTED * more)
+            needed = max(0.0, ADOPTED * more) * min(1.0, len(self.rows) / TELLING)
             if {parts, now.effects.present} == {OFFSET, DEVIATION}:
                 needed = BENEFIT_OF_DOUBT if parts == OFFSET else -BENEFIT_OF_DOUBT
             yield replace(now, effects=effects), replace(given, effects=guess), needed

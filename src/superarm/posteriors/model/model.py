@@ -71,7 +71,9 @@ class Model:
 
     def points(self, round: Round) -> Array:
         """(M, P) the points of all arms of a round."""
-        columns = self.columns
+        return self._points(round, self.columns)
+
+    def _points(self, round: Round, columns: int) -> Array:
         if columns == 0:
             return round.contexts
         return with_columns(round.contexts, group_keys(round), np.full(len(round), float(round.t)), columns)
@@ -81,7 +83,9 @@ class Model:
         self._check_dimension(round)
         if posterior is None:
             features = self.features or Features.of(round.contexts if len(round) else np.zeros((1, 1)))
-            posterior = _posterior((Shape.guess(features, 0.0, 1.0),) * 2, None, 0)
+            shape = Shape.guess(features, 0.0, 1.0)
+            posterior = _posterior((shape, shape), Log.empty(len(features.mean)), shape.effects.columns)
+            return posterior, self._points(round, shape.effects.columns)
         return posterior, self.points(round)
 
     def after(
@@ -145,7 +149,7 @@ class Model:
             )
         else:
             now = self.shapes or (None, None)
-        search = self.decisions % 3 == 0
+        search = self.decisions % 3 == 0 or self.decisions == 2
         found = [self._shape(j, now[j], learning, rng, search) for j in (0, 1)]
         if posterior is not None and self.shapes is None and not any(changed for _, _, changed in found):
             return self, posterior

@@ -74,7 +74,13 @@ class Shape:
             Matern52(lengthscale=lengthscale, variance=variance),
             Trend(origin=tuple(features.mean.tolist()), scale=tuple(scale.tolist()), variance=variance),
         )
-        return Shape(base=base, noise=QUIET * std, mean=mean, constant=variance)
+        return Shape(
+            base=base,
+            noise=QUIET * std,
+            mean=mean,
+            constant=variance,
+            effects=Effects.guess((True, True, False), variance),
+        )
 
     def kernel(self, dimension: int, columns: int) -> Kernel:
         """Over points with so many features and further columns."""
