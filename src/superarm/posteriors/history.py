@@ -30,6 +30,12 @@ class Collapsed:
     scatters: Array  # (n, 2) sums of squares around the means
     keys: npt.NDArray[np.uint64]  # (n,) fingerprints, ascending
 
+    def _check_fields(self) -> None:
+        """Counts are whole numbers, some outcome was seen at every context, and scatters are no less than 0."""
+        whole = (self.counts >= 0.0) & (self.counts == np.floor(self.counts))
+        if not whole.all() or not (self.counts.sum(axis=1) > 0.0).all() or not (self.scatters >= 0.0).all():
+            raise ValueError("counts or scatters of no outcomes")
+
     def __len__(self) -> int:
         return len(self.keys)
 

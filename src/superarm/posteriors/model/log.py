@@ -53,6 +53,11 @@ class Log:
         present = np.empty((0, 2), dtype=np.bool_)
         return Log(contexts=np.empty((0, dimension)), keys=nothing, rounds=nothing, values=values, present=present)
 
+    def _check_fields(self) -> None:
+        """Every row has an outcome, and no more rows are kept than there were."""
+        if not self.present.any(axis=1).all() or not len(self) <= min(self.total, MOST):
+            raise ValueError("rows of no log")
+
     def __len__(self) -> int:
         return len(self.keys)
 
