@@ -192,6 +192,36 @@ def with_masks(value: Any) -> npt.NDArray[Any]:
     return np.asanyarray(value)
 
 
+def group_mask(argument: str, value: Any, groups: int) -> Mask:
+    """True or False for every group: a copy that nobody can change."""
+    mask = _whole_array(value)
+    if mask is None or mask.dtype != np.bool_ or mask.shape != (groups,):
+        raise InvalidArgument(argument, f"True or False for every group, shape ({groups},)", safe_repr(value))
+    mask = mask.copy()
+    mask.setflags(write=False)
+    return mask
+
+
+def permutation(argument: str, value: Any, arms: int) -> IntArray:
+    """Every arm once, in some order."""
+    array = value if type(value) is np.ndarray else _whole_array(value)
+    if array is not None and array.shape == (arms,) and (array.dtype.kind in "iu" or not arms):
+        numbers: IntArray = array.astype(np.intp)
+        fits = numbers.view(np.uintp).max(initial=0) < max(arms, 1)  # negative ones are huge there
+        if fits and (np.bincount(numbers, minlength=arms) == 1).all():
+            return numbers
+    raise InvalidArgument(argument, f"every arm from 0 to {arms - 1} once", safe_repr(value))
+
+
+def _whole_array(values: Any) -> npt.NDArray[Any] | None:
+    """``values`` as an array where they are one, with none of them missing."""
+    try:
+        array = with_masks(values)
+        return None if np.ma.is_masked(array) else np.asarray(array)
+    except ValueError:  # ragged
+        return None
+
+
 def _number(item: Any) -> Any:
     """An item of an array of objects, as one that floats are made of."""
     if isinstance(item, (str, bytes, *TIMES)):
@@ -227,6 +257,14 @@ def mask(argument: str, value: Any, size: int, each: str) -> Mask:
 def sums_by(codes: IntArray, values: Array, size: int) -> Array:
     """(size,) sum of ``values`` over each code."""
     return np.bincount(codes, weights=values, minlength=size).astype(np.float64, copy=False)
+
+
+def exact_sums_by(codes: IntArray, values: Array, size: int) -> Array:
+    """(size,) exactly rounded sum of ``values`` over each code: it does not depend on how they are listed or split."""
+    order = codes.argsort(kind="stable")
+    ends = np.bincount(codes, minlength=size).cumsum().tolist()
+    listed = values[order].tolist()
+    return np.array([math.fsum(listed[start:end]) for start, end in zip([0, *ends], ends, strict=False)])
 
 
 def magnitude(values: Array) -> float:

@@ -232,6 +232,9 @@ def test_a_good_whole_group_needs_no_list():
         ("closed", np.ma.array([True, False], mask=[True, False])),
         ("closed", [np.ma.array(True, mask=True), np.ma.array(False)]),
         ("closed", [np.ma.masked, False]),
+        ("attainable", [True]),
+        ("attainable", [1, 0]),
+        ("attainable", np.ma.array([True, False], mask=[True, False])),
     ],
 )
 def test_what_makes_no_good_subgroups_is_refused_by_name(argument, value):
@@ -247,3 +250,23 @@ def test_promises_to_groups_that_are_not_there_are_refused():
     )
     with pytest.raises(InvalidArgument, match="promises: expected promises to 2 groups, as"):
         GoodSubgroups(small, np.ones(2), promises=large.promises)
+
+
+def test_what_is_attainable_may_be_judged_elsewhere():
+    plain = good_of([1.0, 2.0], groups=["a", "b"], constraint=Sum() >= 5)
+    assert plain.is_empty()
+    judged = np.array([True, False])
+    good = GoodSubgroups(plain.round, plain.satisfying, attainable=judged)
+    judged[:] = False
+    assert good.attainable.tolist() == [True, False]
+    assert not good.is_empty()
+    assert (good.is_empty("a"), good.is_empty("b")) == (False, True)
+    assert not list(good.subgroups("a"))  # what is good is still judged here
+    closed = GoodSubgroups(plain.round, plain.satisfying, closed=[True, False], attainable=[True, True])
+    assert closed.attainable.tolist() == [False, True]
+
+
+def test_what_is_judged_elsewhere_holds_where_groups_are_picked_whole():
+    round = Round(t=1, contexts=np.zeros((2, 1)), groups=["a", "b"], constraint=Sum() >= 1, feasible=WholeGroups(1))
+    assert not GoodSubgroups(round, np.ones(2)).is_empty()
+    assert GoodSubgroups(round, np.ones(2), attainable=[False, False]).is_empty()

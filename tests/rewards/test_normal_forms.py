@@ -1,12 +1,14 @@
 """A normal form says of every subset of every group what the predicate says: the solvers rest on this."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from superarm.arguments import exact_sums_by
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import Sense, is_good, tolerance
 from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, WeightedSum, Witness
@@ -115,3 +117,30 @@ def test_a_form_says_of_every_group_what_its_subgroups_do(reward, sense):
             assert {size for size in sizes if form.has_size(size, mine, group)} == good
             if abs(margins[group]) > np.broadcast_to(off, 2)[group]:  # else only the predicate knows
                 assert (margins[group] > 0.0) == (max(sizes) in good)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10**6))
+def test_at_the_least_sum_itself_the_exact_sum_decides_however_arms_are_listed_or_split(seed):
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(0, 3, 30)
+    weights = 10.0 ** rng.integers(-3, 4, 30) * rng.normal(size=30)
+    exact = np.array([math.fsum(np.maximum(weights[groups == group], 0.0)) for group in range(3)])
+    for least, attainable in ((exact, exact > 0.0), (np.nextafter(exact, np.inf), np.zeros(3, dtype=np.bool_))):
+        for order in (np.arange(30), rng.permutation(30), np.argsort(weights), np.argsort(-weights)):
+            found = WeightedSum(weights[order], least).attainable(groups[order])
+            assert np.array_equal(found[exact > 0.0], attainable[exact > 0.0])
+    # An item of its own for every arm, and power 1, make the same sum of blocks.
+    for order in (np.arange(30), rng.permutation(30)):
+        form = Blocks(np.arange(30)[order], weights[order], 1.0, 1, exact)
+        assert form.attainable(groups[order])[exact > 0.0].all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**6))
+def test_exact_sums_by_code_are_those_of_math(seed):
+    rng = np.random.default_rng(seed)
+    codes, values = rng.integers(0, 5, 40), 10.0 ** rng.integers(-9, 9, 40) * rng.normal(size=40)
+    exact = [math.fsum(values[codes == code]) for code in range(6)]
+    order = rng.permutation(40)
+    assert exact_sums_by(codes[order], values[order], 6).tolist() == exact

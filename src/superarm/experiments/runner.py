@@ -31,7 +31,7 @@ from superarm.errors import ForeignResults, InvalidArgument, WorkerLost
 from superarm.experiments.experiment import BENCHMARK, Experiment, Setting, run_entropy, seed_of
 from superarm.experiments.results import SCHEMA, Results, as_parquet, claim_folder, read, write
 from superarm.kernels import stationary
-from superarm.oracles.decomposition.model import compiled
+from superarm.oracles.decomposition.canonical import compiled
 from superarm.posteriors import history
 from superarm.posteriors.engines.state_space import state_space
 from superarm.simulation import PLAYED, play, with_regret

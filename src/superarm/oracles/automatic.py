@@ -7,7 +7,7 @@ from functools import cached_property
 
 from superarm.arguments import Array
 from superarm.oracles.decomposition.decomposition import Decomposition
-from superarm.oracles.decomposition.model import decomposes
+from superarm.oracles.decomposition.gains import decomposes
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.milp.milp import MILP

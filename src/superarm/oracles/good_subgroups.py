@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from superarm.arguments import Array, IntArray, Mask, instance, magnitude, with_masks
+from superarm.arguments import Array, IntArray, Mask, group_mask, instance, magnitude, permutation
 from superarm.errors import InvalidArgument, UnsolvableRound, safe_repr
 from superarm.rewards.group_reward import is_good, is_structured
 from superarm.rewards.normal_forms import ROUNDING, NormalForm
@@ -58,6 +57,10 @@ class GoodSubgroups:
         other promises than the round's, to the same groups: stricter ones, for instance
     closed
         (G,) groups that may not be touched, whatever is promised: no subgroup of theirs is good; by default none
+    attainable
+        (G,) which groups have a good subgroup at all, where that was judged elsewhere: on all arms of a round of which
+        this one has some, one of a group with a good subgroup among them, if there is any; so promises are left aside
+        there and here alike; by default judged on this round
 
     >>> import numpy as np, superarm as sa
     >>> round = sa.Round(t=1, contexts=np.zeros((4, 1)), constraint=sa.Sum() >= 6, feasible=sa.AtMost(4))
@@ -73,6 +76,7 @@ class GoodSubgroups:
         order: IntArray | None = None,
         promises: tuple[Promise, ...] | None = None,
         closed: Mask | None = None,
+        attainable: Mask | None = None,
     ) -> None:
         self.round = round if isinstance(round, Round) else checked_round(round)
         arms, groups = len(round.grouping.codes), len(round.grouping.labels)
@@ -81,8 +85,9 @@ class GoodSubgroups:
             self.satisfying = checked_index(satisfying, arms, "satisfying").copy()
             self.satisfying.setflags(write=False)
             self.promises = round.promises if promises is None else _checked_promises(promises, groups)
-        self.order = np.arange(arms) if order is None else _permutation(order, arms)
-        self.closed = np.zeros(groups, dtype=np.bool_) if closed is None else _checked_closed(closed, groups)
+        self.order = np.arange(arms) if order is None else permutation("order", order, arms)
+        self.closed = np.zeros(groups, dtype=np.bool_) if closed is None else group_mask("closed", closed, groups)
+        self._judged = None if attainable is None else group_mask("attainable", attainable, groups)
         # Per group: which promise it has (-1: none), its threshold, and on which side of it the value must be.
         self._promise_of = np.full(groups, -1, dtype=np.intp)
         self._thresholds, self._signs = np.zeros(groups), np.zeros(groups)
@@ -221,6 +226,8 @@ class GoodSubgroups:
         A group without a normal form is listed until one is found. Where it has more than 14 arms and is picked whole
         or not at all, only the whole and its single arms are looked at: the round can be solved without the others.
         """
+        if self._judged is not None:
+            return self._judged & ~self.closed
         attainable = np.ones(len(self._promise_of), dtype=np.bool_)
         for promised in self.promised:
             if promised.form is not None:
@@ -244,7 +251,7 @@ class GoodSubgroups:
         """Whether the group ``label``, or with None every group, has no good subgroup."""
         if label is None:
             # Whoever picks whole groups needs to know these anyway, and one that is good settles it.
-            if self.round.feasible.whole and self.whole.any():
+            if self._judged is None and self.round.feasible.whole and self.whole.any():
                 return False
             return len(self.attainable) > 0 and not self.attainable.any()
         return not self.attainable[self.round.grouping.position(label)]
@@ -284,36 +291,8 @@ class GoodSubgroups:
         )
 
 
-def _as_array(values: Any) -> npt.NDArray[Any] | None:
-    """``values`` as an array where they are one, with none of them missing."""
-    try:
-        array = with_masks(values)
-        return None if np.ma.is_masked(array) else np.asarray(array)
-    except ValueError:  # ragged
-        return None
-
-
 def _checked_promises(promises: Any, groups: int) -> tuple[Promise, ...]:
     listed = promises if isinstance(promises, (tuple, list)) else [promises]
     if all(isinstance(promise, Promise) and promise.groups.max(initial=-1) < groups for promise in listed):
         return tuple(listed)
     raise InvalidArgument("promises", f"promises to {groups} groups, as in round.promises", safe_repr(promises))
-
-
-def _checked_closed(closed: Any, groups: int) -> Mask:
-    mask = _as_array(closed)
-    if mask is None or mask.dtype != np.bool_ or mask.shape != (groups,):
-        raise InvalidArgument("closed", f"True or False for every group, shape ({groups},)", safe_repr(closed))
-    mask = mask.copy()
-    mask.setflags(write=False)
-    return mask
-
-
-def _permutation(order: Any, arms: int) -> IntArray:
-    array = order if type(order) is np.ndarray else _as_array(order)
-    if array is not None and array.shape == (arms,) and (array.dtype.kind in "iu" or not arms):
-        numbers = array.astype(np.intp)
-        fits = numbers.view(np.uintp).max(initial=0) < max(arms, 1)  # negative ones are huge there
-        if fits and (np.bincount(numbers, minlength=arms) == 1).all():
-            return numbers
-    raise InvalidArgument("order", f"every arm from 0 to {arms - 1} once", safe_repr(order))

@@ -11,7 +11,7 @@ import numpy as np
 from superarm.arguments import Array, IntArray
 from superarm.errors import UnsolvableRound
 from superarm.oracles.decomposition.decomposition import solve
-from superarm.oracles.decomposition.model import decomposes
+from superarm.oracles.decomposition.gains import decomposes
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, answer
 from superarm.rewards.group_reward import is_good

@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask, between, instance, magnitude, sums_by
+from superarm.arguments import Array, IntArray, Mask, between, exact_sums_by, instance, magnitude
 from superarm.errors import InvalidArgument, UnsolvableRound, safe_repr
 from superarm.oracles.good_subgroups import GoodSubgroups, Valued
 from superarm.rewards.normal_forms import Filter, WeightedSum
@@ -205,14 +205,17 @@ def solved_to_scale(
     rel_gap: float,
     sizes: tuple[int, int],
     solve: Callable[[Mask, float, tuple[int, int]], Solved],
+    open_: Mask | None = None,
 ) -> Solved:
     """What ``solve(open arms, scale, sizes)`` finds, on scales as fine as it takes to prove it.
 
     A gap can be small on the scale of all scores, but not on that of the picked ones. Without arms that no better super
-    arm contains the scale may be finer. They are in neither the optimum nor what was found, so both stay.
+    arm contains the scale may be finer. They are in neither the optimum nor what was found, so both stay. ``open_``,
+    (M,), are the arms to begin with; None: all.
     """
-    scale = magnitude(scores) or 1.0
-    best = solve(np.ones(len(scores), dtype=np.bool_), scale, sizes)
+    open_ = np.ones(len(scores), dtype=np.bool_) if open_ is None else open_
+    scale = magnitude(scores[open_]) or 1.0
+    best = solve(open_, scale, sizes)
     while not best.limited:
         value = math.fsum(scores[best.arms].tolist())
         if is_proved(value, best.upper, max(EXACT, rel_gap), magnitude(scores[best.arms])):
@@ -240,14 +243,14 @@ def can_matter(scores: Array, value: float, good: GoodSubgroups, open_: Mask) ->
     an arm with s_m + B < value is in no better super arm, however much the promise to its group may need it.
     """
     round = good.round
-    open_ = open_ & _in_good_subgroups(good)
+    open_ = open_ & _in_good_subgroups(good, open_)
     best = round.feasible.largest_sum(np.where(open_, scores, 0.0), round.grouping)
     rounding = 1e-12 * (best + abs(value))
     return open_ & (scores >= value - best - rounding)
 
 
-def _in_good_subgroups(good: GoodSubgroups) -> Mask:
-    """(M,) the arms that some good subgroup may contain, as far as its normal form tells at once."""
+def _in_good_subgroups(good: GoodSubgroups, open_: Mask) -> Mask:
+    """(M,) the arms that some good subgroup of ``open_`` arms may contain, as far as its normal form tells at once."""
     usable = good.attainable[good.round.grouping.codes]
     for promised in good.promised:
         match promised.form:
@@ -255,7 +258,8 @@ def _in_good_subgroups(good: GoodSubgroups) -> Mask:
                 usable[promised.arms] &= allowed
             case WeightedSum(weights=weights, least=least):
                 # The largest sum with arm m takes every positive weight and its own.
-                positive = sums_by(promised.groups, np.maximum(weights, 0.0), len(least))
-                rounding = 1e-12 * (sums_by(promised.groups, np.abs(weights), len(least)) + np.abs(least))
+                weights = np.where(open_[promised.arms], weights, 0.0)
+                positive = exact_sums_by(promised.groups, np.maximum(weights, 0.0), len(least))
+                rounding = 1e-12 * (exact_sums_by(promised.groups, np.abs(weights), len(least)) + np.abs(least))
                 usable[promised.arms] &= np.minimum(weights, 0.0) >= (least - positive - rounding)[promised.groups]
     return usable

@@ -13,14 +13,16 @@ extreme subgroup of that size.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, magnitude, sums_by
+from superarm.arguments import Array, IntArray, exact_sums_by, magnitude, sums_by
 from superarm.arguments import Mask as Mask
 
 ROUNDING = 1e-15  # relative, of one operation, with room to spare
+Sums = Callable[[IntArray, Array, int], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +85,13 @@ class WeightedSum:
             largest = np.full(len(self.least), -np.inf)
             np.maximum.at(largest, groups, self.weights)
             best = np.where(largest > 0.0, best, largest)
+        # Near the least sum only the exact one knows: a running sum depends on how the arms are listed.
+        number = np.bincount(groups, minlength=len(best))
+        close = (best > 0.0) & (np.abs(best - self.least) <= ROUNDING * number * best)
+        if close.any():
+            mine = close[groups]
+            sums = exact_sums_by(groups[mine], np.maximum(self.weights[mine], 0.0), len(best))
+            best = np.where(close, sums, best)
         return best >= self.least
 
     def whole(self, groups: IntArray) -> tuple[Array, Array]:
@@ -118,9 +127,15 @@ class Blocks:
             largest = np.full(len(self.least), -np.inf)
             np.maximum.at(largest, groups, self.sign * self.root(self.terms))
             best = np.where(largest > 0, best, largest)
+        number = np.bincount(groups, minlength=len(best))
+        close = (best > 0.0) & (np.abs(best - self.least) <= ROUNDING * (number + 2.0 * self.power) * best)
+        if close.any():
+            mine = close[groups]
+            sums = self._totals(groups, np.where(mine, np.maximum(self.sign * self.terms, 0.0), 0.0), exact_sums_by)
+            best = np.where(close, sums, best)
         return best >= self.least
 
-    def _totals(self, groups: IntArray, terms: Array) -> Array:
+    def _totals(self, groups: IntArray, terms: Array, sums_by: Sums = sums_by) -> Array:
         """(G,) sum over the blocks of each group of the root of their terms."""
         order = np.lexsort((self.blocks, groups))
         group, block = groups[order], self.blocks[order]

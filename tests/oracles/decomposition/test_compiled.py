@@ -1,15 +1,17 @@
 """The compiled loops of the decomposition against plain ones that try everything."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from superarm.oracles.decomposition.compiled.counts import combine, largest_total
+from superarm.oracles.decomposition.compiled.counts import combine, largest_total, price
 from superarm.oracles.decomposition.compiled.dominance import subsets_of_blocks, undominated
 from superarm.oracles.decomposition.compiled.ranking import best, lay_out, unbeaten
+from superarm.oracles.decomposition.compiled.sums import exact_sum
 
 SEEDS = st.integers(0, 10**6)
 
@@ -44,18 +46,21 @@ def test_an_arm_is_left_out_iff_as_many_others_beat_it_as_may_be_picked(seed):
     assert keep.tolist() == [number < cap for number in beaten_by]
 
 
-def test_groups_are_laid_out_by_their_first_arms_and_arms_in_the_order_of_ties():
+def test_groups_are_laid_out_by_their_first_survivors_and_arms_in_the_order_of_ties():
     order, codes = np.array([4, 1, 0, 3, 2, 5]), np.array([2, 0, 2, 1, 2, 0])
     usable = np.array([True, True, True, False, True, True])
     scores, gain = np.array([3.0, 1.0, 9.0, 1.0, 2.0, 1.0]), np.zeros(6)
-    for everyone, third in ((False, [0, 2]), (True, [4, 0, 2])):
-        lowered, rank, arms, starts = lay_out(
-            order, codes, usable, scores, 0.6, gain, np.array([9, 9, 2]), np.array([False, False, everyone])
-        )
-        assert lowered == pytest.approx([2.7, 0.8, 8.5, 0.6, 1.9, 0.4])
-        assert rank.tolist() == [1, 2, 0]
-        assert arms.tolist() == [*third, 1, 5]
-        assert starts.tolist() == [0, len(third), len(third) + 2, len(third) + 2]
+    caps = np.array([9, 9, 2])
+    rank, arms, starts, place = lay_out(order, codes, usable, scores, gain, caps, np.array([False, False, False]))
+    assert rank.tolist() == [0, 2, 1]  # arm 4, which is listed first, does not survive
+    assert arms.tolist() == [1, 5, 0, 2]
+    assert starts.tolist() == [0, 2, 4, 4]
+    assert place.tolist() == [0, 3, 1, 2]
+    rank, arms, starts, place = lay_out(order, codes, usable, scores, gain, caps, np.array([False, False, True]))
+    assert rank.tolist() == [1, 2, 0]
+    assert arms.tolist() == [4, 0, 2, 1, 5]
+    assert starts.tolist() == [0, 3, 5, 5]
+    assert place.tolist() == [0, 2, 3, 1, 4]
 
 
 @settings(max_examples=200, deadline=None)
@@ -167,3 +172,30 @@ def test_many_groups_are_combined_as_by_the_full_program():
             )
         counts = np.zeros(80, dtype=np.intp)
         assert combine(heads, V, least, most, counts) == pytest.approx(table[least:].max(), rel=1e-12)
+
+
+NUMBERS = st.floats(-1e290, 1e290) | st.floats(-1.0, 1.0) | st.sampled_from([0.1, -0.1, 1e16, -1e16, 2.0**-53, 1.0])
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(NUMBERS, max_size=12), st.randoms(use_true_random=False))
+def test_exact_sums_are_those_of_math_whatever_the_order(numbers, rng):
+    for _ in range(3):
+        assert exact_sum(np.array(numbers, dtype=np.float64)) == math.fsum(numbers)
+        rng.shuffle(numbers)
+
+
+@settings(max_examples=200, deadline=None)
+@given(SEEDS)
+def test_the_price_of_an_arm_and_its_bound_do_not_depend_on_the_order_of_the_groups(seed):
+    rng = np.random.default_rng(seed)
+    profiles = [np.concatenate([[0.0], np.cumsum(10.0 ** rng.integers(-6, 6) * values(rng, 4))]) for _ in range(9)]
+    least = int(rng.choice([0, 8, 30]))
+    found = set()
+    for _ in range(4):
+        heads = np.concatenate([[0], np.cumsum([len(profile) for profile in profiles])])
+        pick = np.empty(len(profiles), dtype=np.intp)
+        found.add((price(heads, np.concatenate(profiles), least, max(least, 10), pick), pick.sum()))
+        rng.shuffle(profiles)
+        profiles.insert(int(rng.integers(len(profiles))), np.zeros(1))  # a group that gives no arm
+    assert len(found) == 1

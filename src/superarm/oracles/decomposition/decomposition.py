@@ -17,7 +17,9 @@ import numpy as np
 
 from superarm.arguments import Array, Mask, whole_number
 from superarm.errors import UnsolvableRound
-from superarm.oracles.decomposition.model import build, gains_of
+from superarm.oracles.decomposition.canonical import survivors
+from superarm.oracles.decomposition.gains import gains_of
+from superarm.oracles.decomposition.model import build
 from superarm.oracles.decomposition.profiles import TIES, Profiles
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, Solved, additive_scores, answer, check_search, found_by_sum, solved_to_scale
@@ -62,7 +64,8 @@ def solve(
     if round.feasible.whole:
         raise UnsolvableRound("this round does not decompose: it picks whole groups, which BestWholeGroups does")
     search = _Search(additive_scores(index, round, "the decomposition"), round, good, rel_gap, label_limit, stop)
-    best = solved_to_scale(search.scores, good, rel_gap, search.sizes, search.on_scale)
+    open_ = search.survivors.mask(len(search.scores))
+    best = solved_to_scale(search.scores, good, rel_gap, search.sizes, search.on_scale, open_)
     return found_by_sum(
         best.arms,
         best.upper,
@@ -86,18 +89,19 @@ class _Search:
         arms = len(scores)
         least, most = round.feasible.totals(arms)
         self.sizes = min(least, arms + 1), min(most, arms + 1)
-        self.caps = np.minimum(round.caps, self.sizes[1])
-        self.lower = TIES / max(1, min(self.sizes[1], arms))
         self.gains = gains_of(good)
+        self.survivors = survivors(scores, good, self.gains, np.minimum(round.caps, self.sizes[1]))
+        self.lower = TIES / max(1, min(self.sizes[1], len(self.survivors.arms)))
 
     def on_scale(self, open_: Mask, scale: float, sizes: tuple[int, int]) -> Solved:
         """The best super arm of ``open_`` arms, (M,), whose scores are divided by ``scale``.
 
         So bounds are compared on one scale, whatever the unit of the rewards.
         """
-        first, extra = None, -self.gains.slack
+        slack = self.survivors.slack
+        first, extra = None, -slack
         while True:
-            model = build(self.scores / scale, self.lower, self.good, self.gains, open_, self.caps, extra)
+            model = build(self.scores / scale, self.lower, self.good, self.gains, self.survivors, open_, extra)
             profiles = Profiles(model, *sizes, self.rel_gap, self.label_limit, self.stop)
             arms = np.sort(profiles.best())
             # Gains were relaxed by what their sums may lose: the first bounds hold whatever the predicate says below.
@@ -106,7 +110,7 @@ class _Search:
             broken = valued.groups[~self.good.kept(valued)]
             if not len(broken):
                 break
-            extra[broken] = np.maximum(2.0 * extra[broken], self.gains.slack[broken])
+            extra[broken] = np.maximum(2.0 * extra[broken], slack[broken])
         return Solved(
             arms=arms,
             upper=scale * (bounds.upper + TIES),

@@ -6,16 +6,13 @@ An option of a group is an arm alone, or one of the undominated subsets of a blo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from types import ModuleType
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask, sums_by
-from superarm.compiled import loops
-from superarm.errors import UnsolvableRound
-from superarm.oracles.good_subgroups import ENUMERATE_AT_MOST, GoodSubgroups, PromisedGroups
-from superarm.rewards.normal_forms import Blocks, Filter, WeightedSum, Witness
+from superarm.arguments import Array, IntArray, Mask
+from superarm.oracles.decomposition.canonical import Survivors, compiled
+from superarm.oracles.decomposition.gains import Gains
+from superarm.oracles.good_subgroups import GoodSubgroups
 
 SUBSETS_PER_COUNT = 256  # undominated subsets of one size that a block keeps
 
@@ -64,113 +61,29 @@ class Model:
     listed: dict[int, dict[int, tuple[float, IntArray]]]  # groups with a listed profile: count to value and arms
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Gains:
-    """The promises of a round, as the model takes them: what each arm adds, and what each group needs."""
-
-    gain: Array  # (M,)
-    usable: Mask  # (M,)
-    block: IntArray  # (M,) of promises in block form
-    theta: Array  # (G,) least sum of gains
-    slack: Array  # (G,) more than a sum of gains can lose when it is summed in any order
-    least: IntArray  # (G,)
-    most: IntArray  # (G,)
-    power: Array  # (G,) of the root, 0 where the promise is not in block form
-    listed: IntArray  # groups without a form, whose subgroups are listed
-
-
-@cache
-def compiled() -> ModuleType:
-    """The compiled loops of the decomposition."""
-    return loops("superarm.oracles.decomposition.compiled", "compiling the exact oracle; some 20 seconds, once")
-
-
-def decomposes(good: GoodSubgroups) -> bool:
-    """Whether every group has a normal form that this model takes, or is small enough to be listed."""
-    refused = [promised for promised in good.promised if not _is_taken(promised, good)]
-    return not refused and not good.round.feasible.whole
-
-
-def _is_taken(promised: PromisedGroups, good: GoodSubgroups) -> bool:
-    if isinstance(promised.form, (Filter, Witness, WeightedSum, Blocks)):
-        return True
-    large = (good.round.grouping.sizes > ENUMERATE_AT_MOST) & ~good.closed
-    return not large[promised.promise.groups].any()
-
-
-def gains_of(good: GoodSubgroups) -> Gains:
-    """What the promises ask of sums of gains, counts and single arms; refuses those that :func:`decomposes` does."""
-    grouping = good.round.grouping
-    arms, groups = len(grouping.codes), len(grouping.labels)
-    gain, usable = np.zeros(arms), np.ones(arms, dtype=np.bool_)
-    block = np.zeros(arms, dtype=np.intp)
-    theta, slack, power = np.zeros(groups), np.full(groups, 1e-15), np.zeros(groups)
-    least, most = np.ones(groups, dtype=np.intp), grouping.sizes.copy()
-    listed = [np.empty(0, dtype=np.intp)]
-    for promised in good.promised:
-        mine = promised.promise.groups
-        its = slice(None) if len(promised.arms) == arms else promised.arms
-        match promised.form:
-            case Filter() as form:
-                usable[its] = form.allowed
-                least[mine] = form.least
-                most[mine] = np.minimum(most[mine], form.most)
-            case Witness() as form:
-                gain[its] = form.witness
-                theta[mine] = 0.5
-            case WeightedSum() as form:
-                gain[its] = form.weights
-                theta[mine] = form.least
-                slack[mine] += _lost(form.weights, form.least, promised)
-            case Blocks() as form:
-                gain[its] = form.sign * form.terms
-                block[its] = form.blocks
-                theta[mine] = form.least
-                slack[mine] += _lost(form.root(form.terms), form.least, promised)
-                power[mine] = form.power
-            case _ if _is_taken(promised, good):
-                listed.append(mine)
-            case _:
-                raise UnsolvableRound(
-                    "this round does not decompose: a group of more than 14 arms has a reward without a normal form "
-                    "for this purpose; Automatic finds the oracle that takes it"
-                )
-    return Gains(
-        gain=gain, usable=usable, block=block, theta=theta, slack=slack, least=least, most=most, power=power,
-        listed=np.concatenate(listed),
-    )  # fmt: skip
-
-
-def _lost(gains: Array, least: Array, promised: PromisedGroups) -> Array:
-    return 1e-15 * (sums_by(promised.groups, np.abs(gains), len(least)) + np.abs(least))
-
-
 def build(
-    scores: Array, lower: float, good: GoodSubgroups, gains: Gains, open_: Mask, caps: IntArray, extra: Array
+    scores: Array, lower: float, good: GoodSubgroups, gains: Gains, survivors: Survivors, open_: Mask, extra: Array
 ) -> Model:
     """State the round as groups of options.
 
     ``lower`` is by how much scores are lowered along the order of ties: equal arms of different groups are otherwise
     told apart by their groups alone, and a round in which everything ties would take all its arms from one. ``open_``,
-    (M,), are the arms that may be picked; ``caps`` is (G,), the most of them that a group may give; ``extra``, (G,), is
-    added to the least gain of each group.
+    (M,), are the survivors that may be picked; ``extra``, (G,), is added to the least gain of each group.
     """
-    codes = good.round.grouping.codes
-    caps = np.where(good.attainable, np.minimum(caps, gains.most), 0)
-    for_arms = caps.copy()
-    for_arms[gains.listed] = 0
-    scores, rank, arms, starts = compiled().lay_out(
-        good.order, codes[good.order], gains.usable & open_, scores, lower, gains.gain, for_arms, gains.power > 0.0
-    )
+    codes, rank = good.round.grouping.codes, survivors.rank
+    scores = scores.copy()
+    scores[survivors.arms] -= lower * ((survivors.place + 1) / len(survivors.place))
     groups = np.empty(len(rank), dtype=np.intp)
     groups[rank] = np.arange(len(rank))
+    arms, starts = survivors.among(open_, gains.listed, codes)
     available = np.diff(starts)[rank]
     listed = {}
     for group in gains.listed.tolist():
-        if caps[group] > 0:
-            listed[int(rank[group])] = profile = _listed_profile(scores, good, open_, group, int(caps[group]))
+        if survivors.caps[group] > 0:
+            profile = _listed_profile(scores, good, open_, group, int(survivors.caps[group]))
+            listed[int(rank[group])] = profile
             available[group] = max(profile, default=0)
-    caps = np.minimum(caps, available)
+    caps = np.minimum(survivors.caps, available)
 
     options, shadow = _options(arms, starts, groups, scores, gains, codes, rank, caps)
     group_of = np.concatenate([groups, groups[list(shadow)]]) if shadow else groups

@@ -8,7 +8,8 @@ import time
 import numpy as np
 
 from superarm.arguments import IntArray, Mask
-from superarm.oracles.decomposition.model import Model, compiled
+from superarm.oracles.decomposition.canonical import compiled
+from superarm.oracles.decomposition.model import Model
 
 AT_ONCE = 32  # entries refined before Ctrl-C is heard; with a deadline the clock is looked at after each
 TIES = 1e-10  # what tells equal scores apart, for a whole super arm: above rounding, below the gap that is optimal
@@ -65,7 +66,7 @@ class Profiles:
             if not len(loose):
                 return self._arms(counts)
             # These counts are admissible, so what they are known to attain is a lower bound.
-            if self.L[used].sum() >= self.upper - self.rel_gap * max(1.0, abs(self.upper)):
+            if math.fsum(self.L[used[counts > 0]]) >= self.upper - self.rel_gap * max(1.0, abs(self.upper)):
                 return self._arms(counts)
             pending = loose[~self.tried[used[loose]]]
             if not len(pending) or not self._refine(pending, counts[pending]):
@@ -82,7 +83,7 @@ class Profiles:
         heads = self.model.entry_start[: self.model.real + 1]
         U = self.U[: heads[-1]].copy()
         most = np.maximum.reduceat(U, heads[:-1])  # at least 0, for no arms
-        total = float(most.sum())
+        total = math.fsum(most[most > 0.0])  # exact, so that it does not depend on the order of the groups
         U[heads[:-1]] = -np.inf
         touched = np.maximum.reduceat(U, heads[:-1])
         # Scores were lowered by up to TIES, and bounds count as equal within 1e-11.

@@ -25,9 +25,7 @@ def warm_up() -> None:
     U, L, P, Q, lam = np.full(6, np.inf), np.full(6, -np.inf), np.ones(6), np.zeros(6), np.full(6, np.nan)
     U[[0, 3]] = L[[0, 3]] = 0.0
     options = (group_start, block_start, count, a, g, theta, cap, entry_start)
-    lay_out(
-        np.arange(4), np.array([0, 0, 1, 1]), np.ones(4, dtype=np.bool_), a, 1e-10, g, cap, np.zeros(2, dtype=np.bool_)
-    )
+    lay_out(np.arange(4), np.array([0, 0, 1, 1]), np.ones(4, dtype=np.bool_), a, g, cap, np.zeros(2, dtype=np.bool_))
     first_bounds(*options, U, L, P, Q, lam, np.ones(2, dtype=np.bool_))
     taken, number, nowhere = np.empty(1, dtype=np.intp), np.empty(1, dtype=np.intp), np.full(6, -1)
     refine(np.array([1]), np.array([1]), *options, U, L, P, Q, lam, 10, taken, np.array([0]), number)

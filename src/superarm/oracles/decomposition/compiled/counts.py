@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.compiled import compiled
+from superarm.oracles.decomposition.compiled.sums import PARTS, add, total
 
 SLACK = 1e-11  # relative, above what sums of profiles lose to rounding
 
@@ -13,9 +14,9 @@ SLACK = 1e-11  # relative, above what sums of profiles lose to rounding
 def at_price(entry_start, V, mu, fewest, pick):
     """Per group the count with the largest V - mu * count; among equals the smallest, or the largest if not ``fewest``.
 
-    Their sums of V and of counts are returned.
+    Their sums of V, exactly rounded, and of counts are returned.
     """
-    total, arms = 0.0, 0
+    parts, used, arms = np.empty(PARTS), 0, 0
     for group in range(len(entry_start) - 1):
         base = entry_start[group]
         best, arg = V[base], 0
@@ -24,9 +25,10 @@ def at_price(entry_start, V, mu, fewest, pick):
             if worth > best or (worth == best and not fewest):
                 best, arg = worth, k
         pick[group] = arg
-        total += V[base + arg]
+        if arg > 0:
+            used = add(parts, used, V[base + arg])
         arms += arg
-    return total, arms
+    return total(parts, used), arms
 
 
 @compiled
@@ -35,6 +37,7 @@ def price(entry_start, V, least, most, pick):
 
     The dual is the largest of one line per choice of counts. Each step goes to where the lines of the two best known
     choices, one with too many arms and one with too few, meet; when no choice lies above that point, it is the lowest.
+    Sums are exact, so that the multiplier does not depend on the order of the groups.
     """
     few_total, few = at_price(entry_start, V, 0.0, True, pick)
     if least <= few <= most:
@@ -43,26 +46,28 @@ def price(entry_start, V, least, most, pick):
         target, many_total, many = most, few_total, few
         few_total, few = 0.0, 0
     else:
-        target, many_total, many = least, 0.0, 0
+        target, many = least, 0
+        parts, used = np.empty(PARTS), 0
         for group in range(len(entry_start) - 1):
             k = entry_start[group + 1] - entry_start[group] - 1
             while V[entry_start[group] + k] == -np.inf:
                 k -= 1
-            many_total += V[entry_start[group] + k]
+            used = add(parts, used, V[entry_start[group] + k])
             many += k
+        many_total = total(parts, used)
         if many <= target:
             return 0.0, target
     mu = 0.0
     for _ in range(50):
         mu = (many_total - few_total) / (many - few)
-        total, arms = at_price(entry_start, V, mu, True, pick)
+        worth, arms = at_price(entry_start, V, mu, True, pick)
         meeting = few_total - mu * few
-        if arms == target or total - mu * arms <= meeting + SLACK * max(1.0, abs(meeting)):
+        if arms == target or worth - mu * arms <= meeting + SLACK * max(1.0, abs(meeting)):
             break
         if arms > target:
-            many_total, many = total, arms
+            many_total, many = worth, arms
         else:
-            few_total, few = total, arms
+            few_total, few = worth, arms
     return mu, target
 
 
@@ -120,13 +125,13 @@ def combine_near(entry_start, V, least, most, mu, delta, counts):
     for i in range(j, min(high, most) + 1):
         if value[i] > value[j]:
             j = i
-    total = value[j]
-    if total == -np.inf:
-        return total
+    best = value[j]
+    if best == -np.inf:
+        return best
     for group in range(n - 1, -1, -1):
         counts[group] = choice[group, j]
         j -= choice[group, j]
-    return total
+    return best
 
 
 @compiled
@@ -146,8 +151,8 @@ def combine(entry_start, V, least, most, counts):
     if least > most:
         return -np.inf
     mu, target = price(entry_start, V, least, most, counts)
-    total, arms = at_price(entry_start, V, mu, True, counts)
-    bound = total + mu * (target - arms)
+    worth, arms = at_price(entry_start, V, mu, True, counts)
+    bound = worth + mu * (target - arms)
     slack = SLACK * max(1.0, abs(bound))
     delta = slack + 0.02 * abs(mu)
     while True:

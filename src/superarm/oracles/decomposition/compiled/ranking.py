@@ -92,57 +92,65 @@ def unbeaten(a, g, cap, keep):
 
 
 @compiled
-def lay_out(order, codes, usable, scores, lower, gain, caps, everyone):
-    """The arms of each group that can matter, in the order of ties, and the groups in the order of their first arms.
+def lay_out(order, codes, usable, scores, gain, caps, everyone):
+    """The arms of each group that can matter, in the order of ties, and the groups in the order of their first ones.
 
     ``order``, (M,), are the arms in the order of ties, and ``codes`` their groups; ``usable``, ``scores`` and ``gain``
-    are by arm, ``caps`` and ``everyone`` (all usable arms stay) by group. Returns the scores, lowered by up to
-    ``lower`` along the order of ties; the place of each group; and the arms, of which the i-th group has ``starts[i]``
-    to ``starts[i + 1]``.
+    are by arm, ``caps`` and ``everyone`` (all usable arms stay) by group. Returns the number of each group; the arms,
+    of which group number i has ``starts[i]`` to ``starts[i + 1]``; these; and the place of each arm among all of them.
     """
     m, n = len(order), len(caps)
-    favoured = np.empty(m)
-    rank = np.full(n, -1, dtype=np.int64)
     starts = np.zeros(n + 1, dtype=np.int64)
-    seen = 0
     for i in range(m):
-        arm, group = order[i], codes[i]
-        favoured[arm] = scores[arm] - lower * ((i + 1) / m)
-        if rank[group] < 0:
-            rank[group] = seen
-            seen += 1
-        if usable[arm] and caps[group] > 0:
-            starts[rank[group] + 1] += 1
-    for i in range(n):
-        starts[i + 1] += starts[i]
-    place = starts[:-1].copy()
-    arms = np.empty(starts[n], dtype=np.int64)
-    cap = np.zeros(n, dtype=np.int64)
-    for i in range(m):
-        arm, group = order[i], codes[i]
-        if usable[arm] and caps[group] > 0:
-            arms[place[rank[group]]] = arm
-            place[rank[group]] += 1
+        if usable[order[i]] and caps[codes[i]] > 0:
+            starts[codes[i] + 1] += 1
     for group in range(n):
-        cap[rank[group]] = len(order) if everyone[group] else caps[group]
-    top = 0
-    for i in range(n):
-        first, last = starts[i], starts[i + 1]
-        size = last - first
-        starts[i] = top
-        if cap[i] >= size:
-            for j in range(first, last):
-                arms[top] = arms[j]
-                top += 1
+        starts[group + 1] += starts[group]
+    top = starts[:-1].copy()
+    places = np.empty(starts[n], dtype=np.int64)
+    for i in range(m):
+        group = codes[i]
+        if usable[order[i]] and caps[group] > 0:
+            places[top[group]] = i
+            top[group] += 1
+    survives = np.zeros(m, dtype=np.bool_)
+    for group in range(n):
+        first = starts[group]
+        size = starts[group + 1] - first
+        if everyone[group] or caps[group] >= size:
+            for j in range(size):
+                survives[places[first + j]] = True
             continue
         keep = np.empty(size, dtype=np.bool_)
         a, g = np.empty(size), np.empty(size)
         for j in range(size):
-            a[j], g[j] = favoured[arms[first + j]], gain[arms[first + j]]
-        unbeaten(a, g, cap[i], keep)
+            arm = order[places[first + j]]
+            a[j], g[j] = scores[arm], gain[arm]
+        unbeaten(a, g, caps[group], keep)
         for j in range(size):
-            if keep[j]:
-                arms[top] = arms[first + j]
-                top += 1
-    starts[n] = top
-    return favoured, rank, arms[:top], starts
+            survives[places[first + j]] = keep[j]
+    rank = np.full(n, -1, dtype=np.int64)
+    starts[:] = 0
+    seen = 0
+    for i in range(m):
+        if survives[i]:
+            if rank[codes[i]] < 0:
+                rank[codes[i]] = seen
+                seen += 1
+            starts[rank[codes[i]] + 1] += 1
+    for group in range(n):
+        if rank[group] < 0:
+            rank[group] = seen
+            seen += 1
+    for i in range(n):
+        starts[i + 1] += starts[i]
+    top[:] = starts[:-1]
+    arms, place = np.empty(starts[n], dtype=np.int64), np.empty(starts[n], dtype=np.int64)
+    number = 0
+    for i in range(m):
+        if survives[i]:
+            here = top[rank[codes[i]]]
+            arms[here], place[here] = order[i], number
+            top[rank[codes[i]]] += 1
+            number += 1
+    return rank, arms, starts, place
