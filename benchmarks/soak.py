@@ -1,6 +1,6 @@
 """``make soak``: full figures, before a step of the project is called done. Nothing here is sampled to save time.
 
-The four studies at full size beside their targets, the oracles against enumeration, the mutants, and what got slower;
+The studies at full size beside their targets, the oracles against enumeration, the mutants, and what got slower;
 written with commands and commit to `soak.md`. The times of everything are `make bench`'s, which writes `results.md`.
 """
 
@@ -27,7 +27,7 @@ from superarm.experiments.results import read
 
 ROOT = HERE.parent
 RATINGS = os.environ.get("SUPERARM_MOVIELENS", "synthetic")  # of generated ratings no target is judged
-STUDIES = {"federated": [], "movies": ["--data", RATINGS], "tradeoff": [], "problems": []}
+STUDIES = {"federated": [], "movies": ["--data", RATINGS], "tradeoff": [], "problems": [], "wrong": [], "shops": []}
 CHECKS = {
     "referee": ["tests.referees.enumeration", "--seed", "0"],
     "mutants": ["tests.mutants"],

@@ -140,7 +140,10 @@ def test_movies_on_other_data_says_so_whatever_their_name(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["run", "nonsense"], "study: expected one of federated, movies, tradeoff, problems, got 'nonsense'"),
+        (
+            ["run", "nonsense"],
+            "study: expected one of federated, movies, tradeoff, problems, wrong, shops, got 'nonsense'",
+        ),
         (["run", "federated", "--policies", "tcgp"], "policies: expected some of"),
         (["run", "tradeoff", "--data", "x"], "data: expected nothing: tradeoff uses no data"),
         (["run", "movies", "--data", "/nowhere/at/all"], "/nowhere/at/all"),

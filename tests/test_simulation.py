@@ -121,6 +121,57 @@ def test_an_environment_that_ends_ends_the_run():
     assert len(simulate(sa.OCLOKUCB(PRIOR), Short(), rounds=50)) == 1
 
 
+class Late:
+    """An environment whose outcomes of round t come after round t + 2 was decided."""
+
+    delay = 2
+
+    def rounds(self, rng):
+        return (sa.Round(t=t, contexts=np.full((2, 1), t), feasible=sa.AtMost(1)) for t in range(1, 100))
+
+    def expected_outcomes(self, round):
+        return np.full((len(round), 2), float(round.t))
+
+    def outcomes(self, round, rng):
+        return self.expected_outcomes(round)
+
+
+def test_outcomes_come_as_late_as_the_environment_says_and_all_of_them_in_the_end():
+    told = []
+
+    class Noting(Uniform):
+        def select(self, round):
+            told.append(("select", round.t))
+            return super().select(round)
+
+        def update(self, round, arms, outcomes):
+            told.append(("update", round.t))
+            assert (np.asarray(outcomes) == round.t).all()
+
+    simulate(Noting(), Late(), rounds=5)
+    first = [("select", 1), ("select", 2), ("select", 3), ("update", 1), ("select", 4), ("update", 2)]
+    assert told == [*first, ("select", 5), ("update", 3), ("update", 4), ("update", 5)]
+    environment = Late()
+    environment.delay = -1
+    with pytest.raises(ValueError, match=r"environment.delay: expected a whole number >= 0, got -1"):
+        simulate(Uniform(), environment, rounds=1)
+
+
+def test_certified_groups_are_counted_and_those_of_them_that_break():
+    """A posterior that is certain of what is not true certifies every group, and all that it picks from break."""
+    world = sa.environments.WrongWorld("right", "mean", seed=1)
+    certain = sa.ExactPosterior(sa.SquaredExponential(variance=1e-6), 0.2, mean=100.0)
+    trace = simulate(sa.CautiousTCGPUCB(certain, learn=False, opening=0), world, rounds=6)
+    assert (trace["kind"] == "CERTIFIED").all()
+    assert trace["certified"].to_list() == trace["groups_touched"].to_list()
+    broken = trace["groups_touched"] - trace["groups_satisfied"]
+    assert trace["certified_broken"].to_list() == broken.to_list()
+    assert trace["certified_broken"].sum() > 0
+    shy = simulate(sa.CautiousTCGPUCB(world.prior, learn=False, opening=0), world, rounds=6)
+    assert shy["certified"][0] < shy["groups_touched"][0]  # it explores
+    assert simulate(Uniform(), world, rounds=1)["certified"].to_list() == [None]
+
+
 def test_bad_arguments():
     with pytest.raises(ValueError, match="rounds: expected a whole number >= 0, got -1"):
         simulate(sa.OCLOKUCB(PRIOR), SMALL, rounds=-1)

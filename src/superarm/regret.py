@@ -29,12 +29,15 @@ class Performance:
     groups_touched, groups_satisfied
         groups that the super arm picks from, and those of them that keep their promise; a group without a promise
         keeps it
+    kept
+        whether each of the touched groups keeps its promise, in the order of their labels
     """
 
     reward: float
     group_regret: float
     groups_touched: int
     groups_satisfied: int
+    kept: tuple[bool, ...] = ()
 
 
 def performance(round: Round, arms: IntArray, expected: Array) -> Performance:
@@ -47,12 +50,14 @@ def performance(round: Round, arms: IntArray, expected: Array) -> Performance:
     arms = np.sort(round.check_arms(arms))
     truth = GoodSubgroups(round, expected[:, 1])
     valued = truth.valued(arms)
-    broken = truth.margins(valued)[~truth.kept(valued)]
+    kept = truth.kept(valued)
+    broken = truth.margins(valued)[~kept]
     return Performance(
         reward=reward_of(round.reward, expected[arms, 0], arms),
         group_regret=math.fsum(-broken),
         groups_touched=len(valued.groups),
         groups_satisfied=len(valued.groups) - len(broken),
+        kept=tuple(kept.tolist()),
     )
 
 

@@ -6,18 +6,20 @@ import itertools
 import time
 import warnings
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from superarm.arguments import Seed, seed_number, weight, whole_number
+from superarm.arguments import Array, IntArray, Seed, seed_number, weight, whole_number
 from superarm.calibration import covered
 from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.policies.policy import Policy
-from superarm.regret import optimum, performance, super_arm_regret, total_regret
+from superarm.regret import Performance, optimum, performance, super_arm_regret, total_regret
+from superarm.round import Round
 from superarm.selection import Selection
 
 Entropy = int | tuple[int, ...]
@@ -38,6 +40,8 @@ PLAYED: dict[str, pl.DataType | type[pl.DataType]] = {
     "predicted_broken": pl.Float64,
     "covered_1": pl.Int64,
     "covered_2": pl.Int64,
+    "certified": pl.Int64,
+    "certified_broken": pl.Int64,
 }
 OPTIMUM: dict[str, pl.DataType | type[pl.DataType]] = {"optimal_reward": pl.Float64, "optimal_status": pl.String}
 
@@ -52,9 +56,11 @@ def play(
 ) -> Iterator[dict[str, Any]]:
     """Play and yield one row per round, in the columns of ``PLAYED``, and of ``OPTIMUM`` if ``benchmark``.
 
-    Noise is drawn for every arm of a round, picked or not, so that all policies meet, arm by arm, the same.
+    Noise is drawn for every arm of a round, picked or not, so that all policies meet, arm by arm, the same. Where the
+    environment has a ``delay`` d, the outcomes of round t are told after round t + d was decided.
     """
     arrivals, noise = stream(seed, "arrivals"), stream(seed, "noise")
+    delay, waiting = _delay(environment), deque[tuple[Round, IntArray, Array]]()
     for round in itertools.islice(environment.rounds(arrivals), rounds):
         start = time.perf_counter()
         selection = policy.select(round)
@@ -63,9 +69,10 @@ def play(
                 "policy", "one whose select returns a Selection (see Selection.of)", safe_repr(selection)
             )
         selected = time.perf_counter()
-        outcomes = environment.outcomes(round, noise)[selection.arms]
+        waiting.append((round, selection.arms, environment.outcomes(round, noise)[selection.arms]))
         observed = time.perf_counter()
-        policy.update(round, selection.arms, outcomes)
+        if len(waiting) > delay:
+            policy.update(*waiting.popleft())
         updated = time.perf_counter()
         expected = environment.expected_outcomes(round)
         true = performance(round, selection.arms, expected)
@@ -86,7 +93,26 @@ def play(
             "predicted_broken": selection.predicted_broken,
             "covered_1": None if inside is None else int(inside[0]),
             "covered_2": None if inside is None else int(inside[1]),
+            **_certified(policy, selection, true),
         }
+    for late in waiting:
+        policy.update(*late)
+
+
+def _delay(environment: Environment) -> int:
+    """After how many more rounds an environment tells outcomes; most have no such attribute and tell them at once."""
+    return whole_number("environment.delay", getattr(environment, "delay", 0))
+
+
+def _certified(policy: Policy, selection: Selection, true: Performance) -> dict[str, int | None]:
+    """Of how many touched groups a policy was as sure as it was asked to be, and how many of these broke."""
+    confidence = getattr(policy, "confidence", None)
+    if selection.kind is None or not isinstance(confidence, float):
+        return {"certified": None, "certified_broken": None}
+    promised = [group.probability for group in selection.groups]
+    sure = [chance is not None and chance >= confidence for chance in promised]
+    broken = [one and not kept for one, kept in zip(sure, true.kept, strict=True)]
+    return {"certified": sum(sure), "certified_broken": sum(broken)}
 
 
 def with_regret(played: pl.DataFrame, zeta: float) -> pl.DataFrame:
@@ -111,7 +137,8 @@ def simulate(
     policy
         learns as it goes: afterwards it has seen the outcomes of every round
     environment
-        any object with ``rounds``, ``expected_outcomes`` and ``outcomes``
+        any object with ``rounds``, ``expected_outcomes`` and ``outcomes``, and perhaps a whole number ``delay``: after
+        how many more rounds outcomes are told
     rounds
         T; fewer if the environment ends before
     seed

@@ -18,7 +18,8 @@ class Environment(Protocol):
 
     Any object with these three methods is an environment; there is nothing to inherit. All randomness comes from the
     generators that it is handed, one for arrivals and one for noise, so that every policy meets the same rounds and,
-    arm by arm, the same noise.
+    arm by arm, the same noise. One whose outcomes come late may say so by a whole number ``delay``: those of round t
+    are told after round t + delay was decided.
     """
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:

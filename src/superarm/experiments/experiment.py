@@ -83,6 +83,8 @@ class Experiment:
         what can be played by name, with settings (see :func:`named`); by default the policies
     describe
         a line about the environment of a run, where every run has its own, for the manifest
+    by_run
+        makes the environment from the number of the run and its seed, where runs take turns; None: the seed decides
     """
 
     name: str
@@ -97,9 +99,15 @@ class Experiment:
     data_kind: DataKind | None = None
     systems: Mapping[str, Maker] = field(default_factory=dict)
     describe: Callable[[Any], str] | None = None
+    by_run: Callable[[int, int], Environment] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "systems", self.systems or self.policies)
+
+    def environment_of(self, seed: int, run: int) -> Environment:
+        """What a run of the experiment with this seed is played on."""
+        drawn = seed_of(run_entropy(seed, run), "environment")
+        return self.environment(drawn) if self.by_run is None else self.by_run(run, drawn)
 
     def base_and_settings(self, policy: str) -> tuple[str, Mapping[str, Value]]:
         """The name of one of the policies without its settings, and the settings."""

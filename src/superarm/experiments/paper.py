@@ -73,6 +73,21 @@ STUDIES = {
         rounds=100,
         runs=50,
     ),
+    "wrong": Study(
+        title="Worlds whose prior is wrong: one kind after the other, with three promises",
+        explanation="Every run is a world in which something is not as the policies were told: hyperparameters, scale, "
+        "smoothness, noise, groups that differ, outcomes that come late or never; what they keep of their promises "
+        "stands beside what they said.",
+        rounds=60,
+        runs=75,
+    ),
+    "shops": Study(
+        title="Twelve shops that differ: coupons to show under floors on their margins",
+        explanation="Each day forty of three hundred coupons are shown, for as many clicks as possible, while the mean "
+        "margin of every shop that takes part stays above its floor; shops differ by what no feature tells.",
+        rounds=40,
+        runs=10,
+    ),
 }
 
 DELTA = 0.05
@@ -104,7 +119,13 @@ def learners(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
             prior(s), confidence=confidence, reward_width=reward_width, must_teach=must_teach, seed=s.seed
         ),
         "cautious-fixed": lambda s, confidence=0.99, reward_width=2.0, must_teach=0.03: CautiousTCGPUCB(
-            prior(s), confidence=confidence, reward_width=reward_width, must_teach=must_teach, seed=s.seed, learn=False
+            prior(s),
+            confidence=confidence,
+            reward_width=reward_width,
+            must_teach=must_teach,
+            seed=s.seed,
+            learn=False,
+            opening=0.0,
         ),
     }
 
@@ -151,7 +172,7 @@ def federated() -> Experiment:
         "cgp-ucb": lambda s, delta=DELTA: CGPUCB(GaussianProcess(kernel, NOISE_STD), delta=delta, seed=s.seed)
     }
     return Experiment(
-        **_known("federated"),
+        **known("federated"),
         environment=lambda seed: environment,
         policies={**one_arm, **_systems(kernel, inducing=10)},
         zeta=ZETA,
@@ -173,7 +194,7 @@ def movies(data: MovieLens, label: str, kind: DataKind) -> Experiment:
     environment = Movies(data)
     kernel = MOVIES_KERNEL
     return Experiment(
-        **_known("movies"),
+        **known("movies"),
         environment=lambda seed: environment,
         policies=_systems(kernel, inducing=5),
         zeta=ZETA,
@@ -206,7 +227,7 @@ def tradeoff() -> Experiment:
     zetas = [f"tcgp-ucb zeta={zeta:g}" for zeta in ZETAS]
     others = [name for name in systems if name != "tcgp-ucb"]
     return Experiment(
-        **_known("tradeoff"),
+        **known("tradeoff"),
         environment=environment,
         policies=dict(named(name, systems) for name in (*zetas, *others)),
         systems=systems,
@@ -225,7 +246,7 @@ def tradeoff() -> Experiment:
     )
 
 
-def _known(name: str) -> dict[str, Any]:
+def known(name: str) -> dict[str, Any]:
     """What the table of studies has of an experiment."""
     study = STUDIES[name]
     return {"name": name, "title": study.title, "rounds": study.rounds, "runs": study.runs}
@@ -249,7 +270,7 @@ def problems() -> Experiment:
     """
     systems = {**learners(_known_prior), **BENCHMARKS}
     return Experiment(
-        **_known("problems"),
+        **known("problems"),
         environment=RandomProblem,
         policies=systems,
         systems=systems,

@@ -18,7 +18,7 @@ from polars.exceptions import PanicException
 
 import superarm
 from superarm.errors import ForeignResults, UnreadableFile
-from superarm.experiments.experiment import DataKind, Experiment, run_entropy, seed_of
+from superarm.experiments.experiment import DataKind, Experiment
 from superarm.simulation import PLAYED
 from superarm.storage import TEMPORARY, replace_file
 
@@ -26,7 +26,10 @@ Schema = dict[str, pl.DataType | type[pl.DataType]]
 
 IDENTITY: Schema = {"experiment": pl.String, "policy": pl.String, "run": pl.Int64, "t": pl.Int64}  # of a row
 # Null where a policy does not say; results of earlier versions lack them.
-SAID_BY_SOME: Schema = {name: PLAYED[name] for name in ("kind", "predicted_broken", "covered_1", "covered_2")}
+SAID_BY_SOME: Schema = {
+    name: PLAYED[name]
+    for name in ("kind", "predicted_broken", "covered_1", "covered_2", "certified", "certified_broken")
+}
 ALWAYS: Schema = {
     **IDENTITY,
     "arms": PLAYED["arms"],
@@ -188,8 +191,7 @@ def _environments(experiment: Experiment, seed: int) -> list[str] | None:
     """What each run is played on, where runs differ in that."""
     if experiment.describe is None:
         return None
-    seeds = (seed_of(run_entropy(seed, run), "environment") for run in range(experiment.runs))
-    return [experiment.describe(experiment.environment(each)) for each in seeds]
+    return [experiment.describe(experiment.environment_of(seed, run)) for run in range(experiment.runs)]
 
 
 def claim_folder(folder: Path, experiment: Experiment, seed: int) -> None:

@@ -80,7 +80,7 @@ class Unit:
         """Play the unit and leave its rows."""
         self.pulse.touch()  # begun, whatever becomes of the process
         entropy = run_entropy(self.seed, self.run)
-        environment = self.experiment.environment(seed_of(entropy, "environment"))
+        environment = self.experiment.environment_of(self.seed, self.run)
         setting = Setting(
             rounds=self.experiment.rounds, seed=seed_of(entropy, f"policy {self.policy}"), environment=environment
         )

@@ -10,7 +10,7 @@ from superarm.datasets.download import RELEASES, cache_folder
 from superarm.datasets.movielens import MovieLens, read
 from superarm.datasets.synthetic import synthetic
 from superarm.errors import InvalidArgument, MissingData, safe_repr
-from superarm.experiments import paper
+from superarm.experiments import paper, wrong
 from superarm.experiments.experiment import (
     DataKind,
     Experiment,
@@ -27,6 +27,8 @@ POLICIES = {
     "tcgp-ucb-batch": "the paper's algorithm, each width given the arms picked before in the same round",
     "tcgp-ts": "Thompson sampling on the joint posterior, with the same oracles",
     "cautious": "certifies promises before it plays, and tries others sparingly: docs/promises.md",
+    "cautious-fixed": "cautious that trusts what it was told: nothing is learnt of the prior, and nothing opened",
+    "cautious-no-prior": "cautious that is told nothing beforehand; wrong and shops only",
     "cautious-learned": "cautious that learns lengthscale, variance and noise as it goes",
     "tcgp-ucb-learned": "tcgp-ucb that learns lengthscale, variance and noise as it goes",
     "oclok-ucb": "combinatorial GP-UCB without groups (Nika et al. 2021)",
@@ -36,6 +38,13 @@ POLICIES = {
     "cucb": "one counter per arm (Chen et al. 2013)",
     "uniform": "random feasible super arms",
     "clairvoyant": "the benchmark: plays on the truth",
+}
+OWN = {
+    "federated": paper.federated,
+    "tradeoff": paper.tradeoff,
+    "problems": paper.problems,
+    "wrong": wrong.wrong,
+    "shops": wrong.shops,
 }
 PAPERS_RELEASE = "ml-25m"
 
@@ -48,7 +57,7 @@ SWEEP: dict[str, dict[str, tuple[Value, ...]]] = {
 
 def settings_by_policy() -> dict[str, str]:
     """The settings of every policy with their defaults, as a command would name them."""
-    makers = paper.federated().systems  # where all of them play
+    makers = {**wrong.shops().systems, **paper.federated().systems}  # where all of them play
     return {name: name_with_settings("", default_settings(make)).strip() for name, make in makers.items()}
 
 
@@ -66,7 +75,7 @@ def study(name: str, *, data: str | None = None, console: Console | None = None)
     if name != "movies":
         if data is not None:
             raise InvalidArgument("data", f"nothing: {name} uses no data", safe_repr(data))
-        return {"federated": paper.federated, "tradeoff": paper.tradeoff, "problems": paper.problems}[name]()
+        return OWN[name]()
     return paper.movies(*_movielens(data, console))
 
 
