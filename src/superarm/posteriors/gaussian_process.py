@@ -153,6 +153,15 @@ class GaussianProcess(StatefulPosterior):
     ) -> None:
         object.__setattr__(self, "state", TwoOutputs.prior(kernel, noise_std, mean, AdaptiveEngine.empty))
 
+    def bounded(self) -> Self:
+        """The same data in a form whose cost does not grow with them, but for what is certified to be exact.
+
+        At most 400 points then stand for the data; what they cannot hold stays uncertain, and ``error_bound`` is
+        infinite. Hyperparameters are no longer learnt.
+        """
+        state = self.state.bounded()
+        return self if state is self.state else self._with(state)
+
     @property
     def form(self) -> str:
         """What it computes with now: exact, state space or low rank; of both outputs where they differ.

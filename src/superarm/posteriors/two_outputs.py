@@ -17,6 +17,7 @@ import numpy.typing as npt
 from superarm.arguments import Array, Mask, Seed, whole_number
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, parameters
+from superarm.posteriors.engines.adaptive import AdaptiveEngine
 from superarm.posteriors.engines.engine import Data, Engine, Observations, semidefinite_root
 from superarm.posteriors.history import Collapsed, History, collapse, distinct_rows, joined
 from superarm.posteriors.outputs import (
@@ -157,6 +158,14 @@ class TwoOutputs:
             return state
         merged = joined(self.history.runs)
         return state._conditioned(merged, np.zeros((len(merged), 2), dtype=np.bool_))
+
+    def bounded(self) -> TwoOutputs:
+        """With the engines in a form whose cost does not grow with the data, where they have one."""
+        each = [(engine, data) for engine, data in self._with_data() if isinstance(engine, AdaptiveEngine)]
+        if len(each) < len(self.engines):
+            return self
+        state = replace(self, engines=tuple(engine.bounded(data) for engine, data in each))
+        return state if any(e.needs_data for e in state.engines) else replace(state, history=self.history.forgotten())
 
     def predict(self, contexts: npt.ArrayLike) -> Belief:
         """Belief about both outputs at contexts ``(M, D)``."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from superarm.arguments import Array
 from superarm.kernels.kernel import Kernel
+from superarm.posteriors.engines.bounded import BoundedEngine
 from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.engines.low_rank import EXACTNESS, LowRankEngine
@@ -24,7 +25,7 @@ MOST = 10_000
 class AdaptiveEngine:
     """An engine that changes its form as data arrive; the choice depends on the data alone."""
 
-    inner: ExactEngine | StateSpaceEngine | LowRankEngine
+    inner: ExactEngine | StateSpaceEngine | LowRankEngine | BoundedEngine
     look: int  # distinct points at which the rank is looked at again
     columns: int  # of values
 
@@ -48,12 +49,16 @@ class AdaptiveEngine:
         """
         if isinstance(self.inner, ExactEngine):
             return self.inner.error_bound(least_noise)
+        if isinstance(self.inner, BoundedEngine):
+            return math.inf  # none is known
         return self.inner.error_bound if isinstance(self.inner, LowRankEngine) else 0.0
 
     def form(self, least_noise: float) -> str:
         """What the engine computes with, and its error where there is one."""
         if isinstance(self.inner, StateSpaceEngine):
             return "state space"
+        if isinstance(self.inner, BoundedEngine):
+            return f"bounded (r = {self.inner.rank})"
         error = f"error at most {_rounded_up(self.error_bound(least_noise))}"
         if isinstance(self.inner, ExactEngine):
             return f"exact (jitter {_rounded_up(self.jitter)}, {error})" if self.jitter else "exact"
@@ -63,7 +68,7 @@ class AdaptiveEngine:
         """The engine that has also seen ``batch``, in the form that suits all the data."""
         if isinstance(self.inner, LowRankEngine):
             return self._low_rank(self.inner.condition(batch, data), data)
-        if isinstance(self.inner, StateSpaceEngine):
+        if isinstance(self.inner, StateSpaceEngine | BoundedEngine):
             return replace(self, inner=self.inner.condition(batch, data))
         kernel, columns = self.inner.kernel, len(self.inner.within)
         if self.inner.distinct == 0 and on_the_line(kernel, batch.points.shape[1]):
@@ -89,6 +94,12 @@ class AdaptiveEngine:
             return replace(self, inner=inner)
         # There is more room now for a basis that represents what is all around the data as well.
         return replace(self, inner=LowRankEngine.of(kernel, data().present(), n // 3) or inner, look=2 * n)
+
+    def bounded(self, data: Data) -> AdaptiveEngine:
+        """In bounded form, for good, where the cost of the present one grows with the data."""
+        if not isinstance(self.inner, ExactEngine):
+            return self
+        return replace(self, inner=BoundedEngine.of(self.inner.kernel, data().present()))
 
     def predict(self, points: Array, data: Data) -> tuple[Array, Array]:
         return self.inner.predict(points, data)

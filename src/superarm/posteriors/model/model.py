@@ -21,14 +21,18 @@ from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import Log, group_keys, with_columns
 from superarm.posteriors.model.shape import Shape
+from superarm.posteriors.model.story import adopted
 from superarm.posteriors.outputs import Independent
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
+BOUNDED = 2000  # distinct points beyond which the cost of a model of its own shape does not grow
 FEW = 3  # outcomes before a scale is taken from them
 RECENT = 64  # decisions of which further outcomes are known to belong to them
+
+LINES = 20  # of the story, the latest
 
 Shapes = tuple[Shape, Shape]
 
@@ -106,6 +110,8 @@ class Model:
             rng = np.random.default_rng((seed, model.decisions))
             model, posterior = model._refitted(posterior, learning, rng)
             model = replace(model, due=2 * log.total)
+        if model.shapes is not None and isinstance(posterior, GaussianProcess) and posterior.distinct > BOUNDED:
+            posterior = posterior.bounded()
         return model, posterior
 
     def _check_dimension(self, round: Round) -> None:
@@ -133,13 +139,15 @@ class Model:
         self, posterior: Posterior | None, learning: Learning, rng: np.random.Generator
     ) -> tuple[Model, Posterior]:
         assert self.log is not None
-        if self.shapes is not None and not self.log.whole:  # old rows are only in the posterior
-            assert posterior is not None
-            return self, posterior
         if posterior is not None and self.shapes is None:
             assert isinstance(posterior, GaussianProcess | ExactPosterior)
             assert self.given is not None
             posterior = posterior.learned(learning, rng)
+        if posterior is not None and not self.log.whole:  # old rows are only in the posterior, in its shape
+            return self, posterior
+        if posterior is not None and self.shapes is None:
+            assert isinstance(posterior, GaussianProcess | ExactPosterior)
+            assert self.given is not None
             state = posterior.state
             assert isinstance(state.outputs, Independent)
             kernels = (state.outputs.first, state.outputs.second)
@@ -156,7 +164,8 @@ class Model:
         shapes = (found[0][0], found[1][0])
         given = (found[0][1], found[1][1])
         model = replace(self, shapes=shapes, given=given if self.given is not None else None)
-        return model._told(self.shapes), _posterior(shapes, self.log, model.columns)
+        story = adopted(now, shapes, self.decisions)
+        return replace(model, story=(*self.story, *story)[-LINES:]), _posterior(shapes, self.log, model.columns)
 
     def _shape(
         self, output: int, now: Shape | None, learning: Learning, rng: np.random.Generator, search: bool
@@ -200,10 +209,6 @@ class Model:
         if abs(mean - given.mean) <= FAR * total and std <= FAR * total:
             return given, False
         return given.rescaled(mean, max(1.0, std / total), variance), True
-
-    def _told(self, before: Shapes | None) -> Model:
-        """With what has been adopted since, in words."""
-        return self
 
 
 def _posterior(shapes: Shapes, log: Log | None, columns: int) -> GaussianProcess:

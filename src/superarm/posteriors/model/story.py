@@ -1,0 +1,48 @@
+"""What a model adopted, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from superarm.kernels.kernel import parameters
+from superarm.posteriors.model.shape import Effects, Shape, stationary_kind
+
+NAMES = ("outcome 1", "outcome 2")
+
+
+def adopted(before: Iterable[Shape | None], now: Iterable[Shape], decisions: int) -> list[str]:
+    """A line for each thing in which the shapes of the outputs differ from those before."""
+    lines = []
+    for name, old, new in zip(NAMES, before, now, strict=True):
+        lines += [f"after {decisions} decisions, {name}: {change}" for change in _changes(old, new)]
+    return lines
+
+
+def _changes(old: Shape | None, new: Shape) -> Iterator[str]:
+    if old is None:
+        yield f"scale taken from the outcomes (mean {new.mean:.3g}, standard deviation {new.constant**0.5:.3g})"
+        old = Shape(base=new.base, noise=new.noise, mean=new.mean, constant=new.constant)
+    if new.constant and not old.constant:
+        yield (
+            f"outcomes contradict the mean of {old.mean:.3g} and the scale that were given; moved to a mean of "
+            f"{new.mean:.3g}, not well known, with a standard deviation of {new.constant**0.5:.3g}"
+        )
+    if new.effects.present != old.effects.present:
+        yield effects_in_words(new.effects)
+    if stationary_kind(new.base) is not stationary_kind(old.base):
+        yield f"smoothness of {getattr(stationary_kind(new.base), '__name__', 'another kernel')}"
+    elif len(parameters(new.base)) != len(parameters(old.base)):
+        yield "one lengthscale for each feature"
+
+
+def effects_in_words(effects: Effects) -> str:
+    """What groups add to the shared function."""
+    offset, deviation, fresh = effects.present
+    parts = []
+    if offset:
+        parts.append(f"a constant (standard deviation {effects.offset**0.5:.3g})")
+    if deviation:
+        parts.append(f"a function of its own ({100 * effects.deviation:.0f} % of the variance of the shared one)")
+    if fresh:
+        parts.append(f"a constant drawn anew in every round (standard deviation {effects.fresh**0.5:.3g})")
+    return f"every group adds {' and '.join(parts)}" if parts else "groups add nothing of their own"
