@@ -121,6 +121,26 @@ class LearningPolicy(StorablePolicy):
         """What is believed now; None where nothing was given and no outcome has come."""
         return self.learner.posterior
 
+    def __str__(self) -> str:
+        """What has been learnt and adopted, in words."""
+        return "\n  ".join([type(self).__name__, *self._lines()])
+
+    def _lines(self) -> list[str]:
+        learner, model = self.learner, self.learner.model
+        if model is None or model.decisions == 0:
+            known = "no prior, and no outcomes yet" if learner.posterior is None else repr(learner.posterior)
+            lines = [
+                f"posterior: {known}",
+                "adapts" if learner.learning is not None else "learn=False: hyperparameters stay",
+            ]
+        else:
+            assert model.log is not None
+            learnt = f"decisions with outcomes: {model.decisions}; arms in them: {model.log.total}"
+            own = [] if model.shapes is not None else [f"as given, with what was learnt: {learner.posterior!r}"]
+            lines = [learnt, *own, *model.lines()]
+        watch = vars(self).get("watch")
+        return lines if watch is None else [*lines, f"watch: {watch}"]
+
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``: first column rewards, second column what groups care about.
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from superarm.arguments import Mask
-from superarm.errors import InvalidArgument
 from superarm.storage import storable
-from superarm.storage.labels import stable_bytes
+from superarm.storage.hashes import label_hashes
 
 MOST = 50_000  # labels that are remembered; those after them never count as untried
 
@@ -70,13 +67,4 @@ class KnownLabels:
 
 def keys_of(labels: Iterable[Hashable]) -> Keys:
     """(G,) a fingerprint of each label: the same for equal labels in every process."""
-    return np.array([_key(label) for label in labels], dtype=np.uint64)
-
-
-@lru_cache(maxsize=2**14)
-def _key(label: Hashable) -> int:
-    try:
-        content = stable_bytes(label)
-    except InvalidArgument:  # a label that has no form to be kept in
-        content = repr((type(label).__qualname__, label)).encode()
-    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+    return label_hashes(tuple(labels))

@@ -24,6 +24,9 @@ class Features:
     low: Array  # (D,)
     high: Array  # (D,)
 
+    def __repr__(self) -> str:
+        return f"Features(count={self.count}, {len(self.mean)} features)"
+
     @staticmethod
     def of(contexts: Array) -> Features:
         """Of the arms of one round, (M, D) with M > 0; the same bits in whatever order they are listed."""

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Hashable
 from dataclasses import dataclass, fields
-from functools import lru_cache
 
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
-from superarm.errors import InvalidArgument
 from superarm.round import Round
 from superarm.storage import storable
-from superarm.storage.labels import stable_bytes
+from superarm.storage.hashes import label_hashes
 
 MOST = 4000  # rows kept; the square of what a refit costs, and flat memory
 
 
-@lru_cache(maxsize=65536)
-def _key(label: Hashable) -> float:
-    try:
-        content = stable_bytes(label)
-    except InvalidArgument:  # a label with no form to be kept by still has a repr
-        content = repr(label).encode("utf-8", "surrogatepass")
-    digest = hashlib.blake2b(content, digest_size=8).digest()
-    return float(int.from_bytes(digest, "little") >> 12)  # 52 bits: a whole number that floats hold
-
-
 def group_keys(round: Round) -> Array:
     """(M,) a number for the label of every arm, the same in every round and process."""
-    each = np.array([_key(label) for label in round.labels])
+    each: Array = (label_hashes(round.labels) >> np.uint64(12)).astype(np.float64)  # 52 bits are whole numbers
     return each[round.grouping.codes]
 
 
@@ -57,6 +43,9 @@ class Log:
         """Every row has an outcome, and no more rows are kept than there were."""
         if not self.present.any(axis=1).all() or not len(self) <= min(self.total, MOST):
             raise ValueError("rows of no log")
+
+    def __repr__(self) -> str:
+        return f"Log({len(self)} of {self.total} rows)"
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -8,6 +8,7 @@ very one that was given, with its hyperparameters learnt.
 
 from __future__ import annotations
 
+import math
 import zlib
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,7 @@ from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import Log, group_keys, with_columns
 from superarm.posteriors.model.shape import Shape
 from superarm.posteriors.model.story import adopted
+from superarm.posteriors.model.words import shape_in_words
 from superarm.posteriors.outputs import Independent
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Outcomes, Round
@@ -68,6 +70,15 @@ class Model:
         )
         return Model(given=(first, second))
 
+    def __repr__(self) -> str:
+        rows = 0 if self.log is None else self.log.total
+        return f"Model(decisions={self.decisions}, rows={rows}{'' if self.shapes is None else ', shapes adopted'})"
+
+    def lines(self) -> list[str]:
+        """In words: the shape of each output, and what was adopted; none of a shape that is as it was given."""
+        named = zip(("rewards", "second outcomes"), self.shapes or (), strict=False)
+        return [*(f"{name}: {shape_in_words(shape)}" for name, shape in named), *self.story]
+
     @property
     def columns(self) -> int:
         """How many columns points have beside the features."""
@@ -101,6 +112,7 @@ class Model:
         rows = ~np.isnan(observed.values).all(axis=1)
         if not rows.any():
             return model, posterior
+        observed = _in_order(round, observed)
         model = model._counted(round)
         log = (self.log or Log.empty(round.contexts.shape[1])).with_rows(round, observed.arms, observed.values)
         model = replace(model, log=log)
@@ -128,7 +140,7 @@ class Model:
 
     def _counted(self, round: Round) -> Model:
         """Outcomes of one round count as one decision, however many parts they come in."""
-        content = np.column_stack([round.contexts, group_keys(round)])
+        content = np.column_stack([np.add(round.contexts, 0.0), group_keys(round)])
         checksum = zlib.crc32(np.ascontiguousarray(content).tobytes(), round.t)
         if checksum in self.recent:
             return self
@@ -197,7 +209,7 @@ class Model:
         assert self.log is not None
         mean, std = (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
         if self.given is None:
-            before = 0.0 if now is None else np.sqrt(now.constant)
+            before = 0.0 if now is None else math.sqrt(now.constant)
             std = max(std, before) or 0.1 * abs(mean) or 1.0  # picked outcomes are alike: never a smaller scale
             given = Shape.guess(self.features, mean, std)
             return (given if now is None else given.in_kind_of(now)), True
@@ -205,10 +217,17 @@ class Model:
         if len(values) < FEW:
             return given, False
         variance = given.variance(self.log.contexts) + given.constant
-        total = np.sqrt(variance + given.noise**2)
+        total = math.sqrt(variance + given.noise**2)
         if abs(mean - given.mean) <= FAR * total and std <= FAR * total:
             return given, False
         return given.rescaled(mean, max(1.0, std / total), variance), True
+
+
+def _in_order(round: Round, observed: Outcomes) -> Outcomes:
+    """The same outcomes in an order that does not depend on how arms are listed: sums then have the same bits."""
+    keys = (*observed.values.T, *round.contexts[observed.arms].T, group_keys(round)[observed.arms])
+    order = np.lexsort(keys)
+    return Outcomes(arms=observed.arms[order], values=observed.values[order])
 
 
 def _posterior(shapes: Shapes, log: Log | None, columns: int) -> GaussianProcess:

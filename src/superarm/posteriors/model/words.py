@@ -1,0 +1,65 @@
+"""A shape in words, as a policy prints it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from superarm.kernels.effects import Constant, Trend
+from superarm.kernels.kernel import Kernel, ProductKernel, SumKernel
+from superarm.kernels.stationary import Stationary
+from superarm.posteriors.model.shape import Effects, Shape
+
+LISTED = 6  # lengthscales that are written out
+
+
+def shape_in_words(shape: Shape) -> str:
+    """Kernel, noise, mean and group effects."""
+    about = "" if shape.mean == 0.0 and shape.constant == 0.0 else f"; around {shape.mean:.3g}"
+    if shape.constant:
+        about += f" (give or take {math.sqrt(shape.constant):.3g})"
+    return f"{kernel_in_words(shape.base)}; noise {shape.noise:.3g}{about}; {effects_in_words(shape.effects)}"
+
+
+def kernel_in_words(kernel: Kernel) -> str:
+    """What kind of function it stands for, with lengthscales and standard deviations.
+
+    >>> from superarm import Matern52
+    >>> kernel_in_words(Matern52(lengthscale=(0.5, 2.0), variance=4.0))
+    'smooth (Matern52, size 2, lengthscales 0.5, 2)'
+    """
+    if isinstance(kernel, SumKernel):
+        return f"{kernel_in_words(kernel.first)} + {kernel_in_words(kernel.second)}"
+    if isinstance(kernel, ProductKernel):
+        return f"{kernel_in_words(kernel.first)} times {kernel_in_words(kernel.second)}"
+    if isinstance(kernel, Constant):
+        return f"a constant (size {math.sqrt(kernel.variance):.3g})"
+    if isinstance(kernel, Trend):
+        return f"linear (size {math.sqrt(kernel.variance):.3g})"
+    if isinstance(kernel, Stationary):
+        size = math.sqrt(kernel.variance)
+        return f"smooth ({type(kernel).__name__}, size {size:.3g}, {_lengthscales(kernel)})"
+    return repr(kernel)
+
+
+def effects_in_words(effects: Effects) -> str:
+    """What groups add to the function that they share."""
+    parts = []
+    if effects.offset:
+        parts.append(f"by a constant of their own (size {math.sqrt(effects.offset):.3g})")
+    if effects.deviation:
+        parts.append(f"by a function of their own (size {math.sqrt(effects.deviation):.3g} of the shared one's)")
+    if effects.fresh:
+        parts.append(f"by a constant drawn anew in every round (size {math.sqrt(effects.fresh):.3g})")
+    return f"groups differ {' and '.join(parts)}" if parts else "groups do not differ"
+
+
+def _lengthscales(kernel: Stationary) -> str:
+    if not np.ndim(kernel.lengthscale):
+        return f"lengthscale {kernel.lengthscale:.3g}"
+    each: Sequence[float] = np.asarray(kernel.lengthscale).tolist()
+    if len(each) > LISTED:
+        return f"{len(each)} lengthscales from {min(each):.3g} to {max(each):.3g}"
+    return f"lengthscales {', '.join(f'{value:.3g}' for value in each)}"
