@@ -128,7 +128,7 @@ def curves(*, small: bool) -> list[tuple[str, str, str, Sequence[int], Work]]:
         ("default, Matern-5/2 1-D", "K", "n = 1000; append alone", sizes(1, 16_384, 4.0), rough("k")),
         ("exact, SE", "dimension", "n = 1000, M = 500, K = 20", sizes(1, 64), dense("dimension")),
         ("exact oracle", "groups", "25 arms each, at most groups / 2 picked", sizes(10, 2560), oracle_round),
-        ("cautious policy, exploring", "arms", "2 groups, SE 3-D, nothing known", sizes(250, 16_000), exploring_round),
+        ("cautious policy, exploring", "M", "2 groups, SE 3-D, nothing known", sizes(250, 16_000), exploring_round),
     ]
 
 

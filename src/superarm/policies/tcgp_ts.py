@@ -42,7 +42,9 @@ class TCGPTS(LearningPolicy):
     that of f_2 the satisfying index, and the oracles go on as for :class:`~superarm.TCGPUCB`. Arms with one context
     share one draw, and arms that resemble each other err together, so a super arm is not spread over all that is
     uncertain, as it is under upper confidence bounds, but follows one guess at the truth. There is no width to set and,
-    here, no bound on the regret. A promise is judged by a draw that is as likely too strict as too lax.
+    here, no bound on the regret. Beyond 2,000 distinct contexts 1,000 are drawn jointly and the others given these (see
+    :mod:`superarm.posteriors.joint_draws` for what that leaves out). A promise is judged by a draw that is as likely
+    too strict as too lax.
 
     Parameters
     ----------

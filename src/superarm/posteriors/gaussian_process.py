@@ -65,7 +65,7 @@ class StatefulPosterior:
         return self.state.covariance(contexts, others)
 
     def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
-        """Draw both expected outcomes n times, jointly over contexts ``(M, D)``: ``(n, M, 2)``."""
+        """Draw both expected outcomes n times, jointly at contexts, ``(n, M, 2)``; nearly, if thousands."""
         return self.state.sample(contexts, n, checked_seed(seed))
 
     def log_marginal_likelihood(self) -> float:

@@ -18,8 +18,9 @@ from superarm.arguments import Array, Mask, Seed, whole_number
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, parameters
 from superarm.posteriors.engines.adaptive import AdaptiveEngine
-from superarm.posteriors.engines.engine import Data, Engine, Observations, semidefinite_root
+from superarm.posteriors.engines.engine import Data, Engine, Observations
 from superarm.posteriors.history import Collapsed, History, collapse, distinct_rows, joined
+from superarm.posteriors.joint_draws import joint_draws
 from superarm.posteriors.outputs import (
     CheckedMean,
     Coregionalised,
@@ -203,7 +204,7 @@ class TwoOutputs:
         return np.stack(each) if len(each) == 2 else np.broadcast_to(each[0], (2, *each[0].shape))
 
     def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed) -> Array:
-        """Draw both outputs n times, jointly over the contexts, ``(n, M, 2)``."""
+        """Draw both outputs n times, jointly over the contexts, ``(n, M, 2)``; see :func:`joint_draws`."""
         x = checked_contexts(contexts, self.history.dimension)
         whole_number("n", n)
         rng = np.random.default_rng(seed)
@@ -211,14 +212,10 @@ class TwoOutputs:
         mean, _ = self._marginals(x[first])
         points = self.points(x[first])
         # Columns of deviations: one output each, or both stacked when they are drawn jointly.
-        deviations = []
+        deviations: list[Array] = []
         for (engine, data), kernel in zip(self._with_data(), self._kernels(), strict=True):
             floor = NEGLIGIBLE * float(kernel.diagonal(points).max(initial=0.0))
-            root, order = semidefinite_root(engine.covariance(points, points, data), floor)
-            for _ in range(2 if self.shared else 1):
-                draws = np.empty((n, len(points)))
-                draws[:, order] = rng.standard_normal((n, root.shape[1])) @ root.T
-                deviations.append(draws)
+            deviations.extend(joint_draws(engine, data, points, floor, (2 if self.shared else 1, n), rng))
         f = np.concatenate(deviations, axis=1).reshape(n, 2, len(first)).transpose(0, 2, 1)
         return np.ascontiguousarray((f + mean)[:, inverse])
 
