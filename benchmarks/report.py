@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import charts, growth, guard, oracles, posteriors, rounds, studies, targets
+from benchmarks import charts, decisions, growth, guard, oracles, posteriors, rounds, studies, targets
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE.parent / "docs" / "performance.md"
@@ -18,6 +18,7 @@ SUBJECTS: dict[str, ModuleType] = {
     "oracles": oracles,
     "rounds": rounds,
     "studies": studies,
+    "decisions": decisions,
     "growth": growth,
     "guard": guard,
 }

@@ -10,9 +10,9 @@ from benchmarks import report, studies
 
 @pytest.mark.slow
 def test_subjects_run_and_are_written(tmp_path, capsys):
-    assert program.main(["--small", "--only", "oracles,rounds,growth,guard", "--out", str(tmp_path)]) == 0
+    assert program.main(["--small", "--only", "oracles,rounds,decisions,growth,guard", "--out", str(tmp_path)]) == 0
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert set(results) == {"oracles", "rounds", "growth", "guard"}
+    assert set(results) == {"oracles", "rounds", "decisions", "growth", "guard"}
     page = (tmp_path / "results.md").read_text(encoding="utf-8")
     assert page == report.markdown(results)
     for name in results:
