@@ -11,7 +11,7 @@ from superarm.round import Round
 from superarm.storage import storable
 from superarm.storage.hashes import label_hashes
 
-MOST = 4000  # rows kept; the square of what a refit costs, and flat memory
+MOST = 2000  # rows kept, and distinct points beyond which the cost of a model of its own shape does not grow
 
 
 def group_keys(round: Round) -> Array:

@@ -20,7 +20,7 @@ from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.features import Features
-from superarm.posteriors.model.log import Log, group_keys, with_columns
+from superarm.posteriors.model.log import MOST, Log, group_keys, with_columns
 from superarm.posteriors.model.shape import Shape
 from superarm.posteriors.model.story import adopted
 from superarm.posteriors.model.words import shape_in_words
@@ -30,7 +30,6 @@ from superarm.round import Outcomes, Round
 from superarm.storage import storable
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
-BOUNDED = 2000  # distinct points beyond which the cost of a model of its own shape does not grow
 FEW = 3  # outcomes before a scale is taken from them
 RECENT = 64  # decisions of which further outcomes are known to belong to them
 
@@ -122,7 +121,7 @@ class Model:
             rng = np.random.default_rng((seed, model.decisions))
             model, posterior = model._refitted(posterior, learning, rng)
             model = replace(model, due=2 * log.total)
-        if model.shapes is not None and isinstance(posterior, GaussianProcess) and posterior.distinct > BOUNDED:
+        if model.shapes is not None and isinstance(posterior, GaussianProcess) and posterior.distinct > MOST:
             posterior = posterior.bounded()
         return model, posterior
 
