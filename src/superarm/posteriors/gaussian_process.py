@@ -154,23 +154,15 @@ class GaussianProcess(StatefulPosterior):
         object.__setattr__(self, "state", TwoOutputs.prior(kernel, noise_std, mean, AdaptiveEngine.empty))
 
     def bounded(self) -> Self:
-        """The same data in a form whose cost does not grow with them, but for what is certified to be exact.
-
-        At most 400 points then stand for the data; what they cannot hold stays uncertain, and ``error_bound`` is
-        infinite. Hyperparameters are no longer learnt.
-        """
-        state = self.state.bounded()
-        return self if state is self.state else self._with(state)
+        """The same data in a form of bounded cost: at most 400 points, and what they cannot hold stays uncertain."""
+        return self._with(self.state.bounded())
 
     @property
     def form(self) -> str:
-        """What it computes with now: exact, state space or low rank; of both outputs where they differ.
+        """What it computes with now: exact, state space, low rank or bounded; of both outputs where they differ.
 
         With ``error_bound``, where there is an error: "near the data" is where that bound holds, "jitter" a variance
-        that was added to the noise.
-
-        "exact" is exact up to rounding. From a noise of 1e-5 prior standard deviations downwards rounding is amplified
-        by data that contradict the prior: see ``error_bound``.
+        that was added to the noise. "exact" is exact up to rounding, which ``error_bound`` says more of.
         """
         return "; ".join(dict.fromkeys(engine.form(noise) for engine, noise in self._engines))
 
@@ -179,7 +171,7 @@ class GaussianProcess(StatefulPosterior):
         """Largest error of mean and std against the exact ones, in prior standard deviations; 0.0 where exact.
 
         In low-rank form for contexts among and around the data; any other is held to 1e-6 by a bound of its own while
-        the data are kept. In exact form for all contexts: it is above 0.0 where a jitter was added to the noise.
+        the data are kept. In exact form for all contexts: above 0.0 where a jitter was added. In bounded form infinite.
 
         It does not count rounding, which data that contradict the prior (white noise under a smooth kernel) amplify
         where the noise is 1e-5 prior standard deviations or less. The same data in another order then gave means 5.6e-5
