@@ -47,7 +47,7 @@ from superarm.rewards.group_reward import Comparable, Constraint, Sense, toleran
 from superarm.rewards.reward import TransformedSum
 from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 from superarm.round import Outcomes, Round
-from superarm.selection import Kind, Selection, Status, TouchedGroup
+from superarm.selection import Kind, Selection, Status, TouchedGroup, UntriedGroup
 from superarm.storage import storable
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ __all__ = [
     "double_ucb",
     "GoodSubgroups",
     "TouchedGroup",
+    "UntriedGroup",
     "Selection",
     "Status",
     "Kind",

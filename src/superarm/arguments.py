@@ -24,6 +24,7 @@ IntArray = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 Seed = int | np.random.Generator | None  # None: drawn by the system
 
+LARGEST_INDEX = 1e150  # squares and weighted sums of numbers up to this are numbers
 TIMES = (np.datetime64, np.timedelta64)
 
 
@@ -299,3 +300,17 @@ def _real(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.nan
+
+
+def checked_index(index: Any, arms: int, argument: str) -> Array:
+    """(M,) float array of finite indices, or an error that names the argument."""
+    array: Array = index
+    if type(index) is not np.ndarray or index.dtype != np.float64:
+        array = real_array(index, argument, "numbers, one per arm")
+    if array.shape != (arms,):
+        raise InvalidArgument(argument, f"one value per arm, shape ({arms},)", f"shape {array.shape}")
+    if not np.abs(array).max(initial=0.0) <= LARGEST_INDEX:  # NaN is not
+        infinite = array[~np.isfinite(array)]
+        expected = "finite numbers" if len(infinite) else f"numbers of at most {LARGEST_INDEX:g} in size"
+        raise InvalidArgument(argument, expected, infinite[0] if len(infinite) else array[np.abs(array).argmax()])
+    return array

@@ -5,19 +5,19 @@ from __future__ import annotations
 import copy
 import enum
 import math
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask, between, instance, non_negative, real_array
-from superarm.errors import InvalidArgument
+from superarm.arguments import Array, IntArray, Mask, between, checked_index, instance, non_negative
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import reward_of
 from superarm.round import Round, checked_round
 
-LARGEST_INDEX = 1e150  # squares and weighted sums of numbers up to this are numbers
+SHOWN = 5  # labels of groups that were never tried
 EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
 
 
@@ -51,7 +51,7 @@ class Kind(enum.Enum):
     CERTIFIED = "Every touched group keeps its promise with the confidence asked for."
     EXPLORING = "Nothing is certified yet: a few informative arms, where promises are least at risk."
     ON_CREDIT = "Nothing is certified and exploring would teach nothing: the groups most likely to keep their promise."
-    TRIAL = "One group is tried on saved-up risk because it may be worth it; all others are certified."
+    TRIAL = "Groups are tried on saved-up or advanced risk because they may be worth it; all others are certified."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,19 +112,43 @@ class TouchedGroups:
         )
 
 
-class _Groups:
-    """The tuple of touched groups of a selection; given by column, it is made when it is first looked at."""
+@dataclass(frozen=True, kw_only=True)
+class UntriedGroup:
+    """A group of which no outcome was ever seen, and why a selection leaves it at that."""
 
-    def __get__(self, selection: Selection | None, owner: type | None = None) -> tuple[TouchedGroup, ...]:
+    label: Hashable
+    reason: str
+
+
+class Columns(Protocol):
+    """Rows column by column."""
+
+    def rows(self) -> tuple[Any, ...]:
+        """Each by itself."""
+        ...
+
+
+class _Rows:
+    """A field of a selection that is a tuple; given by column, the tuple is made when it is first looked at."""
+
+    def __init__(self, default: tuple[Any, ...] | None = None) -> None:
+        self.default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, selection: Selection | None, owner: type | None = None) -> tuple[Any, ...]:
         if selection is None:
-            raise AttributeError("groups")  # so that the field has no default
-        groups: TouchedGroups | tuple[TouchedGroup, ...] = selection.__dict__["groups"]
-        if isinstance(groups, TouchedGroups):
-            groups = selection.__dict__["groups"] = groups.rows()
-        return groups
+            if self.default is None:
+                raise AttributeError(self.name)  # so that the field has no default
+            return self.default
+        rows: Columns | tuple[Any, ...] = selection.__dict__[self.name]
+        if not isinstance(rows, tuple):
+            rows = selection.__dict__[self.name] = rows.rows()
+        return rows
 
-    def __set__(self, selection: Selection, groups: TouchedGroups | tuple[TouchedGroup, ...]) -> None:
-        selection.__dict__["groups"] = groups
+    def __set__(self, selection: Selection, rows: Columns | tuple[Any, ...]) -> None:
+        selection.__dict__[self.name] = rows
 
 
 @runtime_checkable
@@ -165,6 +189,9 @@ class Selection:
         on what ground a policy that certifies picked it; None from others
     belief
         (k,) what was believed of the picked arms before their outcomes were seen; None where the policy has none
+    untried
+        the groups of the round of which no outcome was ever seen and none will be now, each with the reason in words;
+        empty from a policy that does not keep count
     """
 
     arms: IntArray
@@ -173,9 +200,10 @@ class Selection:
     status: Status
     solver: str
     seconds: float
-    groups: _Groups = _Groups()
+    groups: _Rows = _Rows()
     kind: Kind | None = None
     belief: Belief | None = None
+    untried: _Rows = _Rows(default=())
 
     def with_belief(self, belief: Belief) -> Selection:
         """The same, with what was believed of its arms."""
@@ -261,7 +289,7 @@ class Selection:
             + _kept(group)
             for group in self.groups
         ]
-        return "\n".join([head, *lines])
+        return "\n".join([head, *lines, *_in_a_line(self.untried)])
 
     def __repr__(self) -> str:
         return str(self)  # a notebook shows this; every array in full would hide the answer
@@ -273,20 +301,19 @@ def _kept(group: TouchedGroup) -> str:
     return "" if group.probability is None else f", kept with probability {group.probability:.4f}"
 
 
+def _in_a_line(untried: tuple[UntriedGroup, ...]) -> list[str]:
+    """How many groups were never tried, and why; reasons in the order of the groups, without their numbers."""
+    reasons = Counter(group.reason.partition(":")[0] for group in untried)
+    if not reasons:
+        return []
+    counted = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+    return [f"  never tried: {_few([group.label for group in untried])} ({counted})"]
+
+
+def _few(labels: list[Hashable]) -> str:
+    return ", ".join(map(str, labels[:SHOWN])) + (f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else "")
+
+
 def is_proved(value: float, upper_bound: float, relative: float = EXACT, scale: float = 0.0) -> bool:
     """Whether the bound is near enough to the value, relative to the bound or to ``scale``, whichever is larger."""
     return upper_bound < math.inf and upper_bound - value <= relative * max(scale, abs(upper_bound))
-
-
-def checked_index(index: Any, arms: int, argument: str) -> Array:
-    """(M,) float array of finite indices, or an error that names the argument."""
-    array: Array = index
-    if type(index) is not np.ndarray or index.dtype != np.float64:
-        array = real_array(index, argument, "numbers, one per arm")
-    if array.shape != (arms,):
-        raise InvalidArgument(argument, f"one value per arm, shape ({arms},)", f"shape {array.shape}")
-    if not np.abs(array).max(initial=0.0) <= LARGEST_INDEX:  # NaN is not
-        infinite = array[~np.isfinite(array)]
-        expected = "finite numbers" if len(infinite) else f"numbers of at most {LARGEST_INDEX:g} in size"
-        raise InvalidArgument(argument, expected, infinite[0] if len(infinite) else array[np.abs(array).argmax()])
-    return array

@@ -691,7 +691,9 @@ PYTHON = "an enumeration, whose look-up is Python's"
 FORM = "what a group reward says of itself; check_group_reward tells whether it is true"
 # Public callables at which nothing is thrown, and why.
 LEFT_OUT: dict[str, str] = {
-    **dict.fromkeys(("Outcomes", "TouchedGroup", "Selection", "Indices", "calibration.Verdict"), RECORD),
+    **dict.fromkeys(
+        ("Outcomes", "TouchedGroup", "UntriedGroup", "Selection", "Indices", "calibration.Verdict"), RECORD
+    ),
     **dict.fromkeys(("theory.RoundGains", "theory.GreedyGain", "theory.FeasibleGain", "theory.Bounds"), RECORD),
     **dict.fromkeys(("theory.RunBounds", "theory.KernelRate", "regret.Performance"), RECORD),
     **{f"normal_forms.{name}": FORM for name in ("Filter", "Witness", "WeightedSum", "Blocks", "Dispersion")},

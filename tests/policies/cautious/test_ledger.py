@@ -142,7 +142,7 @@ class Counting:
     ],
 )
 def test_rounds_of_other_labels_or_rewards_are_two_rounds(one, other):
-    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     for changes in (one, other, one, other):
         policy.update(sa.Round(**{**BASE, "constraint": None, **changes}), [0], [[np.nan, np.nan]])
     assert len(policy.ledger.entries) == 2
@@ -158,14 +158,14 @@ def test_rounds_of_other_labels_or_rewards_are_two_rounds(one, other):
     ],
 )
 def test_equal_labels_and_settings_are_one_round(one, other):
-    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     for changes in (one, other):
         policy.update(sa.Round(**{**BASE, "constraint": None, **changes}), [0], [[np.nan, np.nan]])
     assert len(policy.ledger.entries) == 1
 
 
 def test_a_reward_that_counts_its_calls_makes_no_new_round():
-    reward, policy = Counting(), sa.CautiousTCGPUCB(PRIOR)
+    reward, policy = Counting(), sa.CautiousTCGPUCB(PRIOR, learn=False)
     for arm in (0, 1):
         policy.update(sa.Round(**BASE, reward=reward), [arm], [[np.nan, np.nan]])
         reward.value(np.ones(1), np.zeros(1, dtype=int))
@@ -210,10 +210,10 @@ def test_rounds_that_differ_in_anything_are_two_rounds(other):
     rounds = sa.Round(**BASE), sa.Round(**{**BASE, **other})
     alone = []
     for round in rounds:
-        policy = sa.CautiousTCGPUCB(PRIOR)
+        policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
         policy.update(round, [0], [[np.nan, np.nan]])
         alone.append(policy.ledger)
-    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     for round in rounds:
         policy.update(round, [0], [[np.nan, np.nan]])
     assert policy.ledger.entries == tuple(ledger.entries[0] for ledger in alone)
@@ -223,7 +223,7 @@ def test_rounds_that_differ_in_anything_are_two_rounds(other):
 
 
 def test_a_part_of_a_round_that_the_first_version_remembers_belongs_to_it():
-    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     policy.update(sa.Round(**BASE), [0], [[np.nan, np.nan]])
     policy.ledger = replace(policy.ledger, entries=(replace(policy.ledger.entries[0], rest=None),))
     policy.update(sa.Round(**BASE), [1], [[np.nan, np.nan]])
@@ -273,7 +273,7 @@ def test_the_default_opening_follows_what_came():
 
 
 def test_a_round_in_parts_came_once():
-    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     for arm in range(3):
         policy.update(sa.Round(**BASE), [arm], [[0.1, np.nan if arm == 1 else 0.1]])
     assert (policy.ledger.rounds, policy.ledger.groups) == (1, 3)
@@ -283,6 +283,6 @@ def test_a_round_in_parts_came_once():
 
 @pytest.mark.parametrize("feasible", [sa.AtMost(2), sa.Exactly(2), sa.WholeGroups(2)])
 def test_groups_that_there_are_no_places_for_are_not_expected(feasible):
-    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     policy.update(sa.Round(**{**BASE, "feasible": feasible}), [], np.empty((0, 2)))
     assert policy.ledger.groups == 2

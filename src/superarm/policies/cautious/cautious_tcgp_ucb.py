@@ -24,9 +24,11 @@ from superarm.oracles.oracle import SuperArmOracle, additive_scores
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.explore import explore
 from superarm.policies.cautious.ledger import Ledger
+from superarm.policies.cautious.opening import opening
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.searches import GroupSearch, SubsetSearch
 from superarm.policies.cautious.trial import on_credit, trial
+from superarm.policies.cautious.untried import Reasons, UntriedGroups, Why
 from superarm.policies.learner import WIDEST, Learner, LearningPolicy, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import checked_noise
@@ -129,23 +131,27 @@ class CautiousTCGPUCB(LearningPolicy):
         search = search_of(
             round=round, index=index, belief=belief, judge=judge, oracle=self.oracle, order=order, eps=eps
         )
-        kind, chosen = self._choose(search)
-        return _selection(kind, chosen, search, start)
+        kind, chosen, reasons = self._choose(search)
+        untried = self.ledger.labels.untried(round.labels)
+        untried[chosen.judged.groups] = False
+        return _selection(kind, chosen, search, UntriedGroups.of(round.labels, untried, reasons), start)
 
-    def _choose(self, search: Search) -> tuple[Kind, Candidate]:
+    def _choose(self, search: Search) -> tuple[Kind, Candidate, Reasons]:
         best = search.best()
         if best is None or best.underfilled or best.judged.by_word_alone:
             known = best or search.candidate(np.empty(0, dtype=np.intp))
+            reasons = Reasons(len(search.round.labels), Why.NOTHING_CERTIFIED, self.ledger.account.savings)
             arms = explore(known, search.judge, search.index, search.order, search.hopeful())
             if len(arms) > len(known.arms):
-                return Kind.EXPLORING, replace(search.candidate(arms), underfilled=known.underfilled)
+                return Kind.EXPLORING, replace(search.candidate(arms), underfilled=known.underfilled), reasons
             chosen = (on_credit(search) or known) if best is None else best
             # The empty super arm breaks no promise.
-            return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen
+            return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen, reasons
         teaches = np.square(search.belief.std[:, 1]) >= self.must_teach * search.judge.noise
-        tried = trial(best, search, balance=self.ledger.account.savings, teaches=teaches)
+        opened, reasons = opening(best, search, self.ledger, teaches)
+        tried = opened or trial(best, search, balance=self.ledger.account.savings, teaches=teaches)
         chosen = tried or best
-        return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen
+        return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen, reasons
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came.
@@ -167,7 +173,7 @@ class CautiousTCGPUCB(LearningPolicy):
         )
 
 
-def _selection(kind: Kind, chosen: Candidate, search: Search, start: float) -> Selection:
+def _selection(kind: Kind, chosen: Candidate, search: Search, untried: UntriedGroups, start: float) -> Selection:
     """The answer of the policy: what the search proves of the super arm, and what is believed of its groups."""
     round, found = search.round, chosen.selection
     status, bound, solver = Status.NO_GOOD_SUBGROUP, _most(search), "cautious search"
@@ -195,6 +201,7 @@ def _selection(kind: Kind, chosen: Candidate, search: Search, start: float) -> S
         groups=touched,
         kind=kind,
         belief=search.belief[arms],
+        untried=untried,
     )
 
 
