@@ -22,7 +22,7 @@ from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import MOST, Log, group_keys, with_columns
 from superarm.posteriors.model.shape import Shape
-from superarm.posteriors.model.story import adopted
+from superarm.posteriors.model.story import NAMES, adopted
 from superarm.posteriors.model.words import shape_in_words
 from superarm.posteriors.outputs import Independent
 from superarm.posteriors.posterior import Posterior
@@ -75,7 +75,7 @@ class Model:
 
     def lines(self) -> list[str]:
         """In words: the shape of each output, and what was adopted; none of a shape that is as it was given."""
-        named = zip(("rewards", "second outcomes"), self.shapes or (), strict=False)
+        named = zip(NAMES, self.shapes or (), strict=False)
         return [*(f"{name}: {shape_in_words(shape)}" for name, shape in named), *self.story]
 
     @property
@@ -107,12 +107,10 @@ class Model:
     ) -> tuple[Model, Posterior | None]:
         """The model and its posterior that have also seen outcomes of a round."""
         self._check_dimension(round)
-        model = self._with_features(round)
-        rows = ~np.isnan(observed.values).all(axis=1)
-        if not rows.any():
-            return model, posterior
+        if np.isnan(observed.values).all():
+            return self, posterior
         observed = _in_order(round, observed)
-        model = model._counted(round)
+        model = self._counted(round)
         log = (self.log or Log.empty(round.contexts.shape[1])).with_rows(round, observed.arms, observed.values)
         model = replace(model, log=log)
         if posterior is not None:
@@ -131,28 +129,25 @@ class Model:
             if before != now:
                 raise InvalidArgument("contexts", f"{before} features, as in the rounds before", now)
 
-    def _with_features(self, round: Round) -> Model:
-        if not len(round):
-            return self
-        features = Features.of(round.contexts)
-        return replace(self, features=features if self.features is None else self.features.merged(features))
-
     def _counted(self, round: Round) -> Model:
-        """Outcomes of one round count as one decision, however many parts they come in."""
+        """With the features of the round; outcomes of one round count as one decision, however many parts they are."""
         content = np.column_stack([np.add(round.contexts, 0.0), group_keys(round)])
         checksum = zlib.crc32(np.ascontiguousarray(content).tobytes(), round.t)
         if checksum in self.recent:
             return self
-        recent = (*self.recent, checksum)[-RECENT:]
-        return replace(self, decisions=self.decisions + 1, recent=recent, due=0)
+        recent, features = (*self.recent, checksum)[-RECENT:], Features.of(round.contexts)
+        if self.features is not None:
+            features = self.features.merged(features)
+        return replace(self, decisions=self.decisions + 1, recent=recent, due=0, features=features)
 
     def _refitted(
         self, posterior: Posterior | None, learning: Learning, rng: np.random.Generator
     ) -> tuple[Model, Posterior]:
         assert self.log is not None
-        if posterior is not None and self.shapes is None:
+        contradicted = any(self._given(j, self.log.outcomes(j), None)[1] for j in (0, 1))
+        by_itself = posterior is not None and self.shapes is None and not contradicted
+        if by_itself:
             assert isinstance(posterior, GaussianProcess | ExactPosterior)
-            assert self.given is not None
             posterior = posterior.learned(learning, rng)
         if posterior is not None and not self.log.whole:  # old rows are only in the posterior, in its shape
             return self, posterior
@@ -169,7 +164,7 @@ class Model:
         else:
             now = self.shapes or (None, None)
         search = self.decisions % 3 == 0 or self.decisions == 2
-        found = [self._shape(j, now[j], learning, rng, search) for j in (0, 1)]
+        found = [self._shape(j, now[j], learning, rng, search, by_itself) for j in (0, 1)]
         if posterior is not None and self.shapes is None and not any(changed for _, _, changed in found):
             return self, posterior
         shapes = (found[0][0], found[1][0])
@@ -179,9 +174,18 @@ class Model:
         return replace(model, story=(*self.story, *story)[-LINES:]), _posterior(shapes, self.log, model.columns)
 
     def _shape(
-        self, output: int, now: Shape | None, learning: Learning, rng: np.random.Generator, search: bool
+        self,
+        output: int,
+        now: Shape | None,
+        learning: Learning,
+        rng: np.random.Generator,
+        search: bool,
+        by_itself: bool,
     ) -> tuple[Shape, Shape, bool]:
-        """The shape of an output, what is given of it, and whether it is another one than before."""
+        """The shape of an output, what is given of it, and whether it is another one than before.
+
+        ``by_itself`` says that the posterior has learnt its hyperparameters.
+        """
         assert self.log is not None
         assert self.features is not None
         values = self.log.outcomes(output)
@@ -193,7 +197,7 @@ class Model:
         if len(values) < learning.least:
             return (given if changed or self.given is None else now), given, changed
         judgement = Judgement.of(self.log, output, learning, rng)
-        if self.shapes is not None or changed:  # else the posterior has learnt by itself
+        if not by_itself:
             given = given.having(now, given.variance(self.log.contexts))
             now, _ = judgement.fitted(now, given, starts=2 if search else 1)
         if search:

@@ -10,7 +10,8 @@ import numpy as np
 from superarm.kernels.effects import Constant, Trend
 from superarm.kernels.kernel import Kernel, ProductKernel, SumKernel
 from superarm.kernels.stationary import Stationary
-from superarm.posteriors.model.shape import Effects, Shape
+from superarm.posteriors.model.shape import Shape
+from superarm.posteriors.model.story import effects_in_words
 
 LISTED = 6  # lengthscales that are written out
 
@@ -42,18 +43,6 @@ def kernel_in_words(kernel: Kernel) -> str:
         size = math.sqrt(kernel.variance)
         return f"smooth ({type(kernel).__name__}, size {size:.3g}, {_lengthscales(kernel)})"
     return repr(kernel)
-
-
-def effects_in_words(effects: Effects) -> str:
-    """What groups add to the function that they share."""
-    parts = []
-    if effects.offset:
-        parts.append(f"by a constant of their own (size {math.sqrt(effects.offset):.3g})")
-    if effects.deviation:
-        parts.append(f"by a function of their own (size {math.sqrt(effects.deviation):.3g} of the shared one's)")
-    if effects.fresh:
-        parts.append(f"by a constant drawn anew in every round (size {math.sqrt(effects.fresh):.3g})")
-    return f"groups differ {' and '.join(parts)}" if parts else "groups do not differ"
 
 
 def _lengthscales(kernel: Stationary) -> str:

@@ -1,0 +1,74 @@
+"""Shapes judged by evidence."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+import superarm as sa
+from superarm.posteriors.learning import LEARNING
+from superarm.posteriors.model.evidence import Judgement
+from superarm.posteriors.model.log import Log
+from superarm.posteriors.model.shape import Effects, Shape
+from tests.posteriors.model.streams import Truth, fresh_model, learnt, stream
+
+PRIOR = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.5), noise_std=0.1)
+SHAPE = Shape(base=sa.SquaredExponential(lengthscale=0.5), noise=0.1)
+
+
+def logged(truth, rounds=8, seed=0):
+    log = Log.empty(2)
+    for round, arms, values in stream(truth, rounds, seed):
+        log = log.with_rows(round, arms, values)
+    return log
+
+
+@pytest.mark.parametrize("effects", [Effects(), Effects(offset=0.4), Effects(offset=0.4, fresh=0.2)], ids=repr)
+def test_evidence_is_the_log_density_at_what_is_given(effects):
+    """SciPy's density of the outcomes; at the values given the prior of hyperparameters costs nothing."""
+    log = logged(Truth(effect=0.5), rounds=5)
+    shape = Shape(base=SHAPE.base, noise=0.1, mean=0.3, constant=0.7, effects=effects)
+    judgement = Judgement.of(log, 0, LEARNING, np.random.default_rng(0))
+    problem = judgement._problem(shape, shape)
+    columns = effects.columns
+    points = log.points(columns)
+    covariance = shape.kernel(2, columns)(points, points) + 0.1**2 * np.eye(len(points))
+    expected = multivariate_normal(np.full(len(points), 0.3), covariance).logpdf(log.values[:, 0])
+    assert problem.evidence(problem.given)[0] == pytest.approx(expected, abs=1e-4)  # a jitter
+
+
+def test_a_fit_is_never_worse_than_what_it_starts_from():
+    log = logged(Truth(effect=0.5))
+    judgement = Judgement.of(log, 1, LEARNING, np.random.default_rng(0))
+    problem = judgement._problem(SHAPE, SHAPE)
+    fitted, evidence = judgement.fitted(SHAPE, SHAPE)
+    assert evidence >= problem.evidence(problem.given)[0] - 1e-9
+    assert fitted.alike(SHAPE)
+
+
+def test_the_same_log_is_judged_the_same():
+    log = logged(Truth(effect=0.5), rounds=40)
+    found = [Judgement.of(log, 0, LEARNING, np.random.default_rng(0)).best(SHAPE, SHAPE)[0] for _ in range(2)]
+    assert repr(found[0]) == repr(found[1])
+
+
+SEEDS = range(12)
+
+
+def adopted(truth, output, rounds=12, prior=PRIOR):
+    model, _ = learnt(*fresh_model(prior), stream(truth, rounds, seed=truth.seed))
+    return Effects() if model.shapes is None else model.shapes[output].effects
+
+
+def test_groups_that_differ_are_told_apart():
+    found = [adopted(Truth(seed=seed, effect=0.6), output=0) for seed in SEEDS]
+    assert all(effects.offset or effects.deviation for effects in found)
+
+
+def test_groups_that_do_not_differ_are_hardly_ever_told_apart():
+    found = [adopted(Truth(seed=seed), output) for seed in SEEDS for output in (0, 1)]
+    assert sum(any(effects.present) for effects in found) <= 2
+
+
+def test_effects_drawn_anew_are_not_taken_for_effects_that_stay():
+    found = [adopted(Truth(seed=seed, effect=0.6, anew=True), output=0) for seed in SEEDS]
+    assert sum(effects.fresh > 0.0 for effects in found) >= len(SEEDS) - 1
