@@ -22,6 +22,7 @@ from superarm.errors import InvalidArgument, safe_repr
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle, additive_scores
 from superarm.policies.cautious.certificates.judge import Judge
+from superarm.policies.cautious.certificates.widening import NONE, Widening
 from superarm.policies.cautious.explore import explore
 from superarm.policies.cautious.ledger import Ledger
 from superarm.policies.cautious.opening import opening
@@ -29,6 +30,7 @@ from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.searches import GroupSearch, SubsetSearch
 from superarm.policies.cautious.trial import on_credit, trial
 from superarm.policies.cautious.untried import Reasons, UntriedGroups, Why
+from superarm.policies.cautious.watch import Residuals, Watch
 from superarm.policies.learner import WIDEST, Learner, LearningPolicy, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import checked_noise
@@ -41,7 +43,7 @@ LONGEST = 10**9  # rounds of a horizon
 SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
 
 
-@storage.storable(upgrade=lambda fields: {"opening": 0.0, "horizon": None, **fields})
+@storage.storable(upgrade=lambda fields: {"opening": 0.0, "horizon": None, "watch": None, **fields})
 @dataclass(eq=False, init=False)
 class CautiousTCGPUCB(LearningPolicy):
     """Keeps promises from the first round: every touched group is certified, or the selection says why not.
@@ -92,6 +94,7 @@ class CautiousTCGPUCB(LearningPolicy):
     horizon: int | None
     oracle: SuperArmOracle
     ledger: Ledger
+    watch: Watch | None  # None where the posterior is trusted
 
     def __init__(
         self,
@@ -119,6 +122,11 @@ class CautiousTCGPUCB(LearningPolicy):
         self.horizon = None if horizon is None else whole_number("horizon", horizon, 1, LONGEST)
         self.oracle = oracle_or_exact(oracle)
         self.ledger = Ledger()
+        self.watch = None if learn is False else Watch()
+
+    @property
+    def _widening(self) -> Widening:
+        return NONE if self.watch is None else self.watch.widening
 
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
@@ -127,7 +135,8 @@ class CautiousTCGPUCB(LearningPolicy):
         belief, eps = posterior.predict(points), 1.0 - self.confidence
         search_of = GroupSearch if round.feasible.whole else SubsetSearch
         index, order = belief.mean[:, 0] + self.reward_width * belief.std[:, 0], self.learner.tie_order(round)
-        judge = Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps)
+        judge = Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps, widening=self._widening)
+        belief = self._widening.belief(belief, judge.noise)
         search = search_of(
             round=round, index=index, belief=belief, judge=judge, oracle=self.oracle, order=order, eps=eps
         )
@@ -147,7 +156,7 @@ class CautiousTCGPUCB(LearningPolicy):
             chosen = (on_credit(search) or known) if best is None else best
             # The empty super arm breaks no promise.
             return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen, reasons
-        teaches = np.square(search.belief.std[:, 1]) >= self.must_teach * search.judge.noise
+        teaches = np.square(search.judge.belief.std[:, 1]) >= self.must_teach * search.judge.noise
         opened, reasons = opening(best, search, self.ledger, teaches)
         tried = opened or trial(best, search, balance=self.ledger.account.savings, teaches=teaches)
         chosen = tried or best
@@ -166,8 +175,13 @@ class CautiousTCGPUCB(LearningPolicy):
         played, eps = np.array(entry.arms, dtype=np.intp), 1.0 - self.confidence
         belief = posterior.predict(points[played])
         # Before these outcomes are known.
-        judged = Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps, played)(played)
+        judge = Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps, played, self._widening)
+        judged, watch = judge(played), self.watch
+        if watch is not None and self.posterior is not None:
+            watch = watch.after(Residuals.of(judge, observed), round.t)
+        before = self.learner.model
         self.learner.update(round, observed)
+        self.watch = watch and watch.under(before, self.learner.model, round.t)
         self.ledger = self.ledger.after(
             entry, judged, eps, round=round, observed=observed, opening=self.opening, horizon=self.horizon
         )

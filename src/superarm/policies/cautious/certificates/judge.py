@@ -14,6 +14,7 @@ from superarm.policies.cautious.certificates.draws import Draws, draws_for
 from superarm.policies.cautious.certificates.extremes import Extremes
 from superarm.policies.cautious.certificates.gaussian import Gaussian
 from superarm.policies.cautious.certificates.quadratic import IN_THE_TAIL, Quadratic
+from superarm.policies.cautious.certificates.widening import NONE, Widening
 from superarm.posteriors.outputs import checked_noise
 from superarm.posteriors.posterior import Belief, CovaryingPosterior
 from superarm.rewards.group_reward import GroupReward
@@ -76,7 +77,7 @@ class Judge:
     """Remembers the sets that it has judged: the passes of a search change few groups each.
 
     ``points``, (M, P), are those of the posterior at all arms. ``belief`` is about ``arms``, ascending, or by default
-    about all arms of the round; no others can be judged.
+    about all arms of the round; no others can be judged. Certificates are wider than both by ``widening``.
     """
 
     def __init__(
@@ -87,9 +88,10 @@ class Judge:
         belief: Belief,
         eps: float,
         arms: IntArray | None = None,
+        widening: Widening = NONE,
     ) -> None:
         self.round, self.posterior, self.points, self.belief, self.eps = round, posterior, points, belief, eps
-        self._arms = arms
+        self.widening, self._arms = widening, arms
         self.certificates = [certificate_of(promise.reward, eps) for promise in round.promises]
         # Per group: the number of its promise (-1: none), and the threshold.
         groups = len(round.labels)
@@ -103,6 +105,12 @@ class Judge:
     def noise(self) -> float:
         """Variance of the noise of the outcome that promises are about."""
         return checked_noise(self.posterior.noise_std)[1] ** 2
+
+    def mean(self, arms: IntArray) -> Array:
+        """What is believed of f_2 at some arms, (k,)."""
+        rows = arms if self._arms is None else np.searchsorted(self._arms, arms)
+        believed: Array = self.belief.mean[rows, 1]
+        return believed
 
     def __call__(self, arms: IntArray) -> Judged:
         """Judge a super arm, (k,) arms."""
@@ -136,7 +144,7 @@ class Judge:
         for number, promise in enumerate(self.round.promises):
             if len(promise.groups):
                 arms = grouping.order[(self._promise_of == number)[grouping.codes[grouping.order]]]  # group by group
-                mean, std = self.belief.mean[arms, 1], self.belief.std[arms, 1]
+                mean, std = self.belief.mean[arms, 1], self.widening.std(self.belief.std[arms, 1], self.noise)
                 bounds[promise.groups] = self.certificates[number].at_least(
                     promise, promise.thresholds, grouping.sizes[promise.groups], mean, std
                 )
@@ -197,12 +205,11 @@ class Judge:
         """Sets with the joint posterior of f_2 on their arms; a surrogate mostly asks for those judged just before."""
         if self._latest is None or self._latest[0] != keys:
             arms = np.concatenate(sets)
-            rows = arms if self._arms is None else np.searchsorted(self._arms, arms)
             joint = Sets(
                 starts=np.cumsum([0, *map(len, sets)]),
                 arms=arms,
-                mean=self.belief.mean[rows, 1],
-                covariance=self.posterior.covariance(self.points[arms])[1],
+                mean=self.mean(arms),
+                covariance=self.widening.covariance(self.posterior.covariance(self.points[arms])[1], self.noise),
                 largest=largest,
             )
             self._latest = keys, joint

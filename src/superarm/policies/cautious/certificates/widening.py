@@ -1,0 +1,48 @@
+"""How much wider certificates are than the posterior says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from superarm.arguments import Array
+from superarm.posteriors.posterior import Belief
+
+
+@dataclass(frozen=True)
+class Widening:
+    """Certificates use kappa2 times the covariance of f_2, plus tau2 times the noise variance between arms of a group.
+
+    >>> Widening(kappa2=2.25), Widening(tau2=0.09), Widening()
+    (standard deviations x 1.5, an error of 0.3 noises common to each group, none)
+    """
+
+    kappa2: float = 1.0
+    tau2: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.kappa2 > 1.0 or self.tau2 > 0.0
+
+    def __repr__(self) -> str:
+        said = [f"standard deviations x {math.sqrt(self.kappa2):.2g}"] if self.kappa2 > 1.0 else []
+        said += [f"an error of {math.sqrt(self.tau2):.2g} noises common to each group"] if self.tau2 > 0.0 else []
+        return " and ".join(said) or "none"
+
+    def covariance(self, covariance: Array, noise: float) -> Array:
+        """Of arms of which only those of one group are looked at together; ``noise`` is the variance of the noise."""
+        return self.kappa2 * covariance + self.tau2 * noise if self else covariance
+
+    def std(self, std: Array, noise: float) -> Array:
+        """Standard deviations of f_2."""
+        return np.sqrt(self.kappa2 * np.square(std) + self.tau2 * noise) if self else std
+
+    def belief(self, belief: Belief, noise: float) -> Belief:
+        """A belief with wider standard deviations of f_2."""
+        if not self:
+            return belief
+        return Belief(mean=belief.mean, std=np.column_stack([belief.std[:, 0], self.std(belief.std[:, 1], noise)]))
+
+
+NONE = Widening()
