@@ -9,7 +9,7 @@ from typing import Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Array, Seed, checked_seed, instance, whole_number
+from superarm.arguments import Array, Seed, checked_seed, instance, positive, whole_number
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.engines.adaptive import AdaptiveEngine
 from superarm.posteriors.engines.engine import Engine
@@ -55,6 +55,10 @@ class StatefulPosterior:
         """
         state = learned(self.state, learning, checked_seed(seed))
         return self if state is self.state else self._with(state)
+
+    def rougher(self, factor: float) -> Self:
+        """The same data under the kernels and noises first given, with every declared lengthscale multiplied."""
+        return self._with(self.state.rougher(positive("factor", factor)))
 
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
         """Posterior covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``.

@@ -85,6 +85,10 @@ class History:
             runs = (*runs[:-2], joined(runs[-2:]))
         return replace(counted, runs=runs)
 
+    def seen(self, output: int) -> int:
+        """How many outcomes of an output came; rows where they are no longer kept."""
+        return self.observations if self.forgetful else int(sum(run.counts[:, output].sum() for run in self.runs))
+
     def most_repeats(self) -> Array:
         """At least as many as outcomes of each output were seen at any one context, ``(2,)``."""
         return sum((run.counts.max(axis=0, initial=1.0) for run in self.runs), np.zeros(2))

@@ -19,6 +19,7 @@ from superarm.kernels.kernel import (
     gradients,
     names,
     parameters,
+    rougher,
     slopes,
     with_parameters,
 )
@@ -94,6 +95,13 @@ class Given:
         """Note whether the outputs are tied: a loaded pair of kernels is never one object."""
         one = isinstance(outputs, Independent) and outputs.first is outputs.second
         return Given(outputs=outputs, noise_std=noise_std, tied=one and noise_std[0] == noise_std[1])
+
+    def rougher(self, factor: float) -> Outputs:
+        """The outputs with every lengthscale multiplied; tied ones stay tied."""
+        if isinstance(self.outputs, Coregionalised):
+            return Coregionalised(rougher(self.outputs.kernel, factor), self.outputs.matrix)
+        first = rougher(self.outputs.first, factor)
+        return Independent(first, first if self.tied else rougher(self.outputs.second, factor))
 
 
 @storable

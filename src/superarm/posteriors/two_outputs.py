@@ -168,6 +168,10 @@ class TwoOutputs:
         state = replace(self, engines=tuple(engine.bounded(data) for engine, data in each))
         return state if any(e.needs_data for e in state.engines) else replace(state, history=self.history.forgotten())
 
+    def rougher(self, factor: float) -> TwoOutputs:
+        """The same data under the kernels and noises given, with every lengthscale multiplied; itself if let go."""
+        return self if self.history.forgetful else self.under(self.given.rougher(factor), self.given.noise_std)
+
     def predict(self, contexts: npt.ArrayLike) -> Belief:
         """Belief about both outputs at contexts ``(M, D)``."""
         x = checked_contexts(contexts, self.history.dimension)

@@ -49,7 +49,7 @@ def test_certified_promises_are_broken_as_rarely_as_promised(constraint, feasibl
     confidence, runs = 0.8, []
     for seed in range(40):
         environment = Small(constraint, feasible, seed)
-        policy = sa.CautiousTCGPUCB(PRIOR, confidence=confidence)
+        policy = sa.CautiousTCGPUCB(PRIOR, learn=False, confidence=confidence)
         certified, broken, predicted = 0, 0, 0.0
         for round, selection, _, _ in played(environment, policy, 5, seed):
             truth = sa.GoodSubgroups(round, environment.expected_outcomes(round)[:, 1])
@@ -69,7 +69,7 @@ def test_certified_promises_are_broken_as_rarely_as_promised(constraint, feasibl
 
 def test_the_order_of_arms_does_not_matter():
     environment = Small(sa.Variance() >= 0.02, sa.WholeGroups(2), 3)
-    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     rng = np.random.default_rng(1)
     for round, selection, _, _ in played(environment, policy, 8, 3):
         order = rng.permutation(12)
@@ -96,7 +96,7 @@ def test_groups_without_a_promise_are_free():
         constraint={"a": sa.Sum() >= 0.5, "b": sa.Max() <= 9.0},
         feasible=sa.AtMost(8),
     )
-    selection = sa.CautiousTCGPUCB(PRIOR).select(round)
+    selection = sa.CautiousTCGPUCB(PRIOR, learn=False).select(round)
     assert selection.kind is sa.Kind.CERTIFIED
     assert {group.label for group in selection.groups} == {"b", "c"}
     probability = {group.label: group.probability for group in selection.groups}
@@ -105,7 +105,7 @@ def test_groups_without_a_promise_are_free():
     assert selection.predicted_broken == 1.0 - probability["b"]
     assert str(selection).count("kept with probability") == 1
     nobody = sa.Round(t=1, contexts=contexts, feasible=sa.Exactly(3))
-    assert len(sa.CautiousTCGPUCB(PRIOR).select(nobody).arms) == 3
+    assert len(sa.CautiousTCGPUCB(PRIOR, learn=False).select(nobody).arms) == 3
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_groups_without_a_promise_are_free():
 @pytest.mark.parametrize("reward", [sa.Sum(), sa.Variance()], ids=["sum", "variance"])
 def test_where_nothing_may_be_picked_nothing_is_broken(reward, arms, feasible):
     round = sa.Round(t=1, contexts=np.zeros((arms, 1)), constraint=reward >= 2.0, feasible=feasible)
-    selection = sa.CautiousTCGPUCB(PRIOR).select(round)
+    selection = sa.CautiousTCGPUCB(PRIOR, learn=False).select(round)
     assert len(selection.arms) == 0
     assert selection.kind is sa.Kind.CERTIFIED
     assert selection.predicted_broken == 0.0
@@ -135,7 +135,7 @@ def test_where_nothing_may_be_picked_nothing_is_broken(reward, arms, feasible):
 )
 def test_bad_settings_are_refused(argument, value):
     with pytest.raises(InvalidArgument, match=argument):
-        sa.CautiousTCGPUCB(PRIOR, **{argument: value})
+        sa.CautiousTCGPUCB(PRIOR, learn=False, **{argument: value})
 
 
 def test_a_posterior_without_covariance_is_refused():
@@ -155,7 +155,7 @@ def test_equal_beliefs_are_told_apart_by_what_they_have_to_do_with_each_other(co
     """At the prior all arms look alike; the draws that they get must not depend on who is listed first."""
     contexts = np.random.default_rng(1).uniform(size=(3, 1))
     said = {
-        sa.CautiousTCGPUCB(PRIOR)
+        sa.CautiousTCGPUCB(PRIOR, learn=False)
         .select(sa.Round(t=1, contexts=contexts[list(order)], constraint=constraint, feasible=sa.WholeGroups(1)))
         .groups[0]
         .probability
@@ -166,14 +166,14 @@ def test_equal_beliefs_are_told_apart_by_what_they_have_to_do_with_each_other(co
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS.values(), ids=CONSTRAINTS)
 def test_the_least_confidence(constraint):
-    policy = sa.CautiousTCGPUCB(PRIOR, confidence=0.5)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False, confidence=0.5)
     played = sa.simulate(policy, Small(constraint, FEASIBLE["at most"], 3), rounds=4, seed=0)
     assert len(played) == 4
 
 
 @pytest.mark.parametrize("constraint", [sa.DixitStiglitz(items=np.arange(12) % 4) >= -100.0, sa.Min() >= -100.0])
 def test_the_largest_confidence_can_be_had_by_draws(constraint):
-    selection = sa.CautiousTCGPUCB(PRIOR, confidence=0.99999).select(
+    selection = sa.CautiousTCGPUCB(PRIOR, learn=False, confidence=0.99999).select(
         next(Small(constraint, FEASIBLE["at most"], 3).rounds(np.random.default_rng(0)))
     )
     assert selection.kind is sa.Kind.CERTIFIED
@@ -198,7 +198,7 @@ def test_skewed_rewards_are_certified_by_their_own_tail(confidence):
 def test_where_nothing_may_be_picked_nothing_is_wrong(arms, feasible, constraint):
     contexts = np.linspace(0, 1, arms)[:, None]
     round = sa.Round(t=1, contexts=contexts, groups=np.arange(arms) % 2, constraint=constraint, feasible=feasible)
-    selection = sa.CautiousTCGPUCB(PRIOR).select(round)
+    selection = sa.CautiousTCGPUCB(PRIOR, learn=False).select(round)
     assert (selection.status, selection.kind) == (sa.Status.OPTIMAL, sa.Kind.CERTIFIED)
     assert selection.value == selection.upper_bound == 0.0
 
@@ -206,7 +206,7 @@ def test_where_nothing_may_be_picked_nothing_is_wrong(arms, feasible, constraint
 @pytest.mark.parametrize("constraint", CONSTRAINTS.values(), ids=CONSTRAINTS)
 def test_the_upper_bound_is_what_could_be_had_without_promises(constraint):
     environment = Small(constraint, FEASIBLE["at most"], 4)
-    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     for round in itertools.islice(environment.rounds(np.random.default_rng(1)), 3):
         selection = policy.select(round)
         belief = PRIOR.predict(round.contexts)
@@ -230,7 +230,7 @@ def test_a_size_that_no_super_arm_has_is_not_called_optimal():
     contexts = np.linspace(0, 1, 4)[:, None]
     feasible = sa.Exactly(2, per_group=0)
     round = sa.Round(t=1, contexts=contexts, groups=[0, 0, 1, 1], constraint=sa.Sum() <= -100.0, feasible=feasible)
-    assert sa.CautiousTCGPUCB(PRIOR).select(round).status is not sa.Status.OPTIMAL
+    assert sa.CautiousTCGPUCB(PRIOR, learn=False).select(round).status is not sa.Status.OPTIMAL
 
 
 def with_priors(first, second):
@@ -248,7 +248,7 @@ def test_rewards_are_judged_by_the_first_output_and_trials_by_the_second(feasibl
     belief = posterior.predict(contexts)
     index = belief.mean[:, 0] + 2.0 * belief.std[:, 0]
     for balance, must_teach in ((0.0, 0.03), (0.9, 0.03), (0.9, 0.0)):
-        policy = sa.CautiousTCGPUCB(posterior, oracle=Asked(), must_teach=must_teach)
+        policy = sa.CautiousTCGPUCB(posterior, learn=False, oracle=Asked(), must_teach=must_teach)
         policy.ledger = Ledger(account=Account(balance=balance))
         selection = policy.select(round)
         assert selection.value == pytest.approx(index[selection.arms].sum())
@@ -263,7 +263,7 @@ def test_hope_and_exploration_are_about_the_second_output():
         round = sa.Round(
             t=1, contexts=contexts, groups=np.arange(12) % 3, constraint=sa.Mean() >= 1.0, feasible=sa.AtMost(6)
         )
-        policy = sa.CautiousTCGPUCB(posterior)
+        policy = sa.CautiousTCGPUCB(posterior, learn=False)
         assert search_of(policy, round).hopeful().all() == hope
         assert (policy.select(round).kind is sa.Kind.EXPLORING) == hope
 

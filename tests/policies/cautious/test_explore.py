@@ -1,5 +1,7 @@
 """What is picked where nothing is certified."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def test_exploring_takes_what_is_least_known_and_puts_least_at_risk():
         constraint=sa.Sum() <= {0: 0.1, 1: 0.2, 2: 0.3, 3: 5.0, 4: 0.4, 5: 0.1},
         feasible=sa.AtMost(20, per_group=4),
     )
-    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     selection = policy.select(round)
     # A generous promise is certified from the prior, so nothing needs exploring.
     assert selection.kind is sa.Kind.CERTIFIED
@@ -67,7 +69,7 @@ def test_exactly_is_filled_even_where_too_little_is_certified():
         constraint=sa.Sum() <= -5.0,
         feasible=sa.Exactly(4),
     )
-    selection = sa.CautiousTCGPUCB(PRIOR).select(round)
+    selection = sa.CautiousTCGPUCB(PRIOR, learn=False).select(round)
     assert selection.kind is sa.Kind.EXPLORING
     assert len(selection.arms) == 4
     assert selection.predicted_broken == pytest.approx(len(selection.groups), abs=0.1)
@@ -77,9 +79,43 @@ def test_exactly_is_filled_even_where_too_little_is_certified():
 def test_more_contexts_than_are_computed_together():
     contexts = np.random.default_rng(0).uniform(size=(1600, 1))
     round = sa.Round(t=1, contexts=contexts, constraint=sa.Sum() <= 0.5, feasible=sa.AtMost(5))
-    selection = sa.CautiousTCGPUCB(PRIOR).select(round)
+    selection = sa.CautiousTCGPUCB(PRIOR, learn=False).select(round)
     assert selection.kind is sa.Kind.EXPLORING
     assert 1 <= len(selection.arms) <= 5
+
+
+class Alike:
+    """Every arm is 0.9, give or take 0.1, by itself."""
+
+    noise_std = 0.05
+
+    def predict(self, contexts):
+        return sa.Belief(mean=np.full((len(contexts), 2), 0.9), std=np.full((len(contexts), 2), 0.1))
+
+    def covariance(self, contexts, others=None):
+        same = np.equal.outer(contexts[:, 0], (contexts if others is None else others)[:, 0])
+        return np.stack([0.01 * same, 0.01 * same])
+
+
+@pytest.mark.parametrize(("risk", "arms"), [(1.0, 2), (0.9, 1)])
+def test_exploring_stops_where_it_would_break_a_promise_for_sure(risk, arms):
+    """Two arms of a group sum to more than 1; without a limit of the risk they are explored all the same."""
+    contexts = np.linspace(0, 1, 6)[:, None]
+    round = sa.Round(t=1, contexts=contexts, groups=np.arange(6) % 3, constraint=sa.Sum() <= 1.0, feasible=sa.AtMost(6))
+    search = search_of(SimpleNamespace(posterior=Alike()), round)
+    nothing, everyone = search.candidate(np.empty(0, dtype=np.intp)), np.ones(3, dtype=np.bool_)
+    found = explore(nothing, search.judge, search.index, search.order, everyone, risk=risk)
+    assert np.bincount(round.grouping.codes[found], minlength=3).tolist() == [arms] * 3
+
+
+def test_no_more_is_explored_than_is_enough():
+    contexts = np.linspace(0, 1, 12)[:, None]
+    round = sa.Round(t=1, contexts=contexts, groups=np.arange(12), constraint=sa.Sum() <= 1.0, feasible=sa.AtMost(12))
+    search = search_of(SimpleNamespace(posterior=Alike()), round)
+    nothing, everyone = search.candidate(np.empty(0, dtype=np.intp)), np.ones(12, dtype=np.bool_)
+    for enough, found in ((1, 1), (7, 7), (12, 10)):
+        arms = explore(nothing, search.judge, search.index, search.order, everyone, enough=enough)
+        assert len(arms) == found
 
 
 def test_hopeless_promises_are_left_alone():
@@ -87,7 +123,7 @@ def test_hopeless_promises_are_left_alone():
     round = sa.Round(
         t=1, contexts=contexts, groups=np.arange(30) % 3, constraint=sa.Sum() >= 100.0, feasible=sa.AtMost(9)
     )
-    selection = sa.CautiousTCGPUCB(PRIOR).select(round)
+    selection = sa.CautiousTCGPUCB(PRIOR, learn=False).select(round)
     assert len(selection.arms) == 0
     assert selection.status is sa.Status.NO_GOOD_SUBGROUP
 

@@ -15,7 +15,7 @@ from tests.policies.cautious.small import CONSTRAINTS, EPS, PRIOR, Small, played
 )
 def test_the_search_comes_near_the_best_certified_set(name):
     """Against all subsets of small rounds, each judged by its own certificate."""
-    policy = sa.CautiousTCGPUCB(PRIOR)
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     ratios = []
     for round, _, _, _ in played(Small(CONSTRAINTS[name], sa.AtMost(3), 4), policy, 10, 4):
         search = search_of(policy, round)
@@ -71,7 +71,7 @@ def test_arms_join_as_if_each_was_judged_by_itself(threshold, feasible):
             constraint={g: sa.Sum() <= threshold for g in range(3)},  # one group is free
             feasible=feasible,
         )
-        search = search_of(sa.CautiousTCGPUCB(posterior), round)
+        search = search_of(sa.CautiousTCGPUCB(posterior, learn=False), round)
         start = search.candidate(np.empty(0, dtype=np.intp))
         found = search._with_more(start)
         np.testing.assert_array_equal(found.arms, one_by_one(search, start))
@@ -85,7 +85,7 @@ def test_arms_join_as_if_each_was_judged_by_itself(threshold, feasible):
 def test_a_shift_leaves_so_much_to_spare_at_the_means(name):
     rng, constraint, shift = np.random.default_rng(2), CONSTRAINTS[name], 0.015
     posterior = PRIOR.condition(rng.uniform(size=(30, 1)), rng.normal(0.0, 1.0, (30, 2)))
-    policy, margins = sa.CautiousTCGPUCB(posterior), []
+    policy, margins = sa.CautiousTCGPUCB(posterior, learn=False), []
     for t in range(1, 9):
         round = sa.Round(
             t=t,

@@ -17,10 +17,11 @@ from typing import Any, cast
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Seed, between, non_negative, whole_number
+from superarm.arguments import Array, Seed, between, non_negative, whole_number
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle, additive_scores
+from superarm.policies.cautious import start_up
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.certificates.widening import NONE, Widening
 from superarm.policies.cautious.explore import explore
@@ -132,18 +133,36 @@ class CautiousTCGPUCB(LearningPolicy):
         """Pick a super arm; pure."""
         start = time.perf_counter()
         posterior, points = self.learner.view(round)
-        belief, eps = posterior.predict(points), 1.0 - self.confidence
-        search_of = GroupSearch if round.feasible.whole else SubsetSearch
-        index, order = belief.mean[:, 0] + self.reward_width * belief.std[:, 0], self.learner.tie_order(round)
-        judge = Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps, widening=self._widening)
-        belief = self._widening.belief(belief, judge.noise)
-        search = search_of(
-            round=round, index=index, belief=belief, judge=judge, oracle=self.oracle, order=order, eps=eps
-        )
-        kind, chosen, reasons = self._choose(search)
+        found = None
+        if self._starting(round, posterior):
+            posterior = start_up.shy(posterior)
+            search = self._search(round, start_up.wide(posterior, round, points), points)
+            found = start_up.start(search, start_up.seen(posterior))
+        if found is None:
+            search = self._search(round, posterior, points)
+            kind, chosen, reasons = self._choose(search)
+        else:
+            kind, chosen = found
+            reasons = Reasons(len(round.labels), Why.NOTHING_CERTIFIED, self.ledger.account.savings)
         untried = self.ledger.labels.untried(round.labels)
         untried[chosen.judged.groups] = False
         return _selection(kind, chosen, search, UntriedGroups.of(round.labels, untried, reasons), start)
+
+    def _starting(self, round: Round, posterior: Posterior) -> bool:
+        return self.learner.learning is not None and start_up.is_starting(round, posterior)
+
+    def _search(self, round: Round, posterior: Posterior, points: Array) -> Search:
+        belief, eps = posterior.predict(points), 1.0 - self.confidence
+        judge = Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps, widening=self._widening)
+        return (GroupSearch if round.feasible.whole else SubsetSearch)(
+            round=round,
+            index=belief.mean[:, 0] + self.reward_width * belief.std[:, 0],
+            belief=self._widening.belief(belief, judge.noise),
+            judge=judge,
+            oracle=self.oracle,
+            order=self.learner.tie_order(round),
+            eps=eps,
+        )
 
     def _choose(self, search: Search) -> tuple[Kind, Candidate, Reasons]:
         best = search.best()
@@ -172,6 +191,8 @@ class CautiousTCGPUCB(LearningPolicy):
         observed = Outcomes.of(round, arms, outcomes)
         entry = self.ledger.reported(round, observed.arms)
         posterior, points = self.learner.view(round)
+        if self._starting(round, posterior):  # what is explored then is covered by no certificate
+            posterior = start_up.wide(start_up.shy(posterior), round, points)
         played, eps = np.array(entry.arms, dtype=np.intp), 1.0 - self.confidence
         belief = posterior.predict(points[played])
         # Before these outcomes are known.

@@ -25,16 +25,26 @@ NEARLY_WHOLE = 0.5  # the same of whole groups
 AT_ONCE = 1500  # distinct contexts whose covariances are computed together
 
 
-def explore(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful: Mask) -> IntArray:
+def explore(
+    start: Candidate,
+    judge: Judge,
+    index: Array,
+    order: IntArray,
+    hopeful: Mask,
+    *,
+    enough: int = MOST_ARMS,
+    risk: float = 1.0,
+) -> IntArray:
     """The arms of ``start`` and those that exploring adds.
 
     ``hopeful``, (G,), marks the groups that may keep their promise; others are left alone, unless ``Exactly`` needs
-    them.
+    them. No more than ``enough`` arms are added, but for those that it demands, and whole groups. Only the first of
+    them, and those that it demands, may raise the probability that their group breaks its promise above ``risk``.
     """
     feasible = judge.round.feasible
     if feasible.whole:
-        return _whole_groups(start, judge, feasible.most_groups(judge.round.grouping), order, hopeful)
-    return _arms(start, judge, index, order, hopeful)
+        return _whole_groups(start, judge, feasible.most_groups(judge.round.grouping), order, hopeful, risk)
+    return _arms(start, judge, index, order, hopeful, enough, risk)
 
 
 class Uncertainty:
@@ -122,12 +132,14 @@ class Exposure:
         self.with_arm[others] = certificate.regret_with(promise, threshold, growth)
 
 
-def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful: Mask) -> IntArray:
+def _arms(
+    start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful: Mask, enough: int, risk: float
+) -> IntArray:
     round = judge.round
     codes, caps = round.grouping.codes, round.caps
     least, most = round.feasible.totals(len(round))
     must_fill = least > 0
-    most = min(most, len(start.arms) + (len(round) if must_fill else MOST_ARMS))
+    most = min(most, len(start.arms) + (len(round) if must_fill else min(enough, MOST_ARMS)))
     uncertainty = Uncertainty(judge)
     for arm in start.arms:
         uncertainty.pick(int(arm))
@@ -136,9 +148,13 @@ def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful
     position[order] = np.arange(len(round))
     picked = np.zeros(len(round), dtype=np.bool_)
     picked[start.arms] = True
+    refused = np.zeros(len(round), dtype=np.bool_)  # they would put too much at risk
     while np.count_nonzero(picked) < most:
         room = np.bincount(codes[picked], minlength=len(caps)) < caps
         free = ~picked & room[codes]
+        if must_fill and not (free & ~refused).any():
+            refused[:], risk = False, 1.0
+        free &= ~refused
         if (free & hopeful[codes]).any():
             free &= hopeful[codes]
         if not free.any() or not (must_fill or hopeful[codes[free]].any()):
@@ -154,13 +170,22 @@ def _arms(start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful
         increase = exposure.increase()[candidates]
         ranks = np.lexsort((position[candidates], -index[candidates], -variance[candidates], increase))
         arm = int(candidates[ranks[0]])
+        if risk < 1.0 and np.count_nonzero(picked) > len(start.arms):
+            present = np.flatnonzero(picked & (codes == codes[arm]))
+            before, after = (
+                judge.each([part]).p_broken[0] if len(part) else 0.0
+                for part in (present, np.sort(np.append(present, arm)))
+            )
+            if after > max(risk, before):
+                refused[candidates[codes[candidates] == codes[arm]]] = True
+                continue
         picked[arm] = True
         uncertainty.pick(arm)
         exposure.add(arm, np.flatnonzero(picked))
     return np.flatnonzero(picked)
 
 
-def _whole_groups(start: Candidate, judge: Judge, n: int, order: IntArray, hopeful: Mask) -> IntArray:
+def _whole_groups(start: Candidate, judge: Judge, n: int, order: IntArray, hopeful: Mask, risk: float) -> IntArray:
     groups = judge.round.grouping
     whole = judge.whole(np.arange(len(groups)))
     uncertainty = Uncertainty(judge)
@@ -173,6 +198,8 @@ def _whole_groups(start: Candidate, judge: Judge, n: int, order: IntArray, hopef
         greatest = np.zeros(len(groups))
         np.maximum.at(greatest, groups.codes, uncertainty.variance)
         greatest[picked | ~hopeful] = 0.0
+        if added.any():
+            greatest[whole.p_broken > risk] = 0.0
         if greatest.max(initial=0.0) <= uncertainty.noise:
             break
         candidates = np.flatnonzero(greatest >= max(NEARLY_WHOLE * greatest.max(), uncertainty.noise))

@@ -1,0 +1,65 @@
+"""What promises demand of single arms, in standard deviations of what is believed of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from superarm.arguments import Array
+from superarm.posteriors.posterior import Belief
+from superarm.rewards.dixit_stiglitz import DixitStiglitz
+from superarm.rewards.group_reward import Sense
+from superarm.rewards.simple import Max, Mean, Min, Sum, Variance
+from superarm.round import Promise, Round
+
+SMALLEST = 1e-300  # of a standard deviation
+
+
+def demand(round: Round, belief: Belief) -> float:
+    """How far the arm that is nearest to keeping a promise is from it, in standard deviations of f_2.
+
+    Negative where it is expected to keep it, and 0 where no promise says what an arm must be worth.
+    """
+    nearest = [np.inf]
+    for promise in round.promises:
+        for levels in _levels(round, promise):
+            place = np.searchsorted(promise.groups, round.grouping.codes).clip(max=max(len(promise.groups) - 1, 0))
+            mine = np.flatnonzero(np.isin(round.grouping.codes, promise.groups[np.isfinite(levels)]))
+            level, mean = levels[place[mine]], belief.mean[mine, 1]
+            away = level if isinstance(promise.reward, Variance) else promise.sense.sign * (level - mean)
+            with np.errstate(over="ignore"):
+                nearest.append(float((away / np.maximum(belief.std[mine, 1], SMALLEST)).min(initial=np.inf)))
+    found = min(nearest)
+    return found if len(nearest) > 1 and found < np.inf else 0.0
+
+
+def _levels(round: Round, promise: Promise) -> list[Array]:
+    """Each (g,): what every arm of a group must be worth for the promise to be just kept, with few arms or with many.
+
+    A variance is met by arms that are its root away from their mean. Of other rewards nothing is known.
+    """
+    gamma, least, most = promise.thresholds, *_sizes(round, promise)
+    match promise.reward:
+        case Sum():
+            return [gamma / least, gamma / most]
+        case Mean() | Min() | Max():
+            return [gamma + 0.0 * most]
+        case DixitStiglitz() as reward:  # v(c, ..., c) = c v(1, ..., 1)
+            whole = np.array([_of_ones(reward, round, group) for group in promise.groups.tolist()])
+            sizes = round.grouping.sizes[promise.groups]
+            return [gamma / (whole if round.feasible.whole else least), gamma / (whole * most / sizes)]
+        case Variance() if promise.sense is Sense.AT_LEAST:
+            return [np.sqrt(np.maximum(gamma, 0.0)) + 0.0 * most]
+        case _:
+            return []
+
+
+def _sizes(round: Round, promise: Promise) -> tuple[Array, Array]:
+    """(g,) fewest and most arms that can be picked of each promised group; NaN where none can."""
+    most = np.minimum(round.caps, round.feasible.totals(len(round))[1])[promise.groups].astype(np.float64)
+    most[most < 1.0] = np.nan
+    return (most if round.feasible.whole else most / most), most
+
+
+def _of_ones(reward: DixitStiglitz, round: Round, group: int) -> float:
+    members = round.grouping.members(group)
+    return reward.value(np.ones(len(members)), members)

@@ -1,0 +1,120 @@
+"""START-UP: what is played before anything can be believed.
+
+A handful of outcomes tells neither how smooth a function is nor how large: four arms under a lengthscale that is too
+long certified 175. So while fewer than 16 outcomes of the second output are known, whatever the prior says,
+
+- lengthscales are 0.3 times those given (shy);
+- where thresholds lie beyond one prior standard deviation even for the arm nearest to them, variances are multiplied
+  until that is a third of one (wide): what is demanded is never without hope by the prior alone;
+- safe arms are played, and beside them a few informative ones (EXPLORE), as long as there are any; nothing else is
+  certified. Where there are none, what the shy posterior certifies is played, so the policy is never stuck.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm.arguments import Array, IntArray
+from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.policies.cautious.demand import demand
+from superarm.policies.cautious.explore import explore
+from superarm.policies.cautious.search import Candidate, Search
+from superarm.policies.cautious.vouched import with_safe
+from superarm.posteriors.gaussian_process import StatefulPosterior
+from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
+from superarm.rewards.simple import Count
+from superarm.round import Round
+from superarm.selection import Kind
+
+LEAST = 16  # outcomes of the second output from which on smoothness and scale are believed
+SHORTER = 0.3  # lengthscales are multiplied by it until then
+WITHIN = 3.0  # standard deviations that what is demanded is at most a third of, once they are multiplied
+RISK = 0.9  # largest probability of a broken promise that exploring goes on with
+FARTHEST = 1e9  # standard deviations; beyond, rounding would be all that is left
+
+
+def seen(posterior: Posterior) -> int:
+    """How many outcomes of the second output are known; own posteriors, which cannot tell, know enough."""
+    return posterior.state.history.seen(1) if isinstance(posterior, StatefulPosterior) else LEAST
+
+
+def is_starting(round: Round, posterior: Posterior) -> bool:
+    """Whether too little is known for promises that depend on outcomes."""
+    uncertain = any(not isinstance(promise.reward, Count) for promise in round.promises)
+    return uncertain and seen(posterior) < LEAST
+
+
+def shy(posterior: Posterior) -> CovaryingPosterior:
+    """The same data, as one who does not believe in the smoothness given."""
+    assert isinstance(posterior, StatefulPosterior)
+    return posterior.rougher(SHORTER)
+
+
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """A posterior with the variances of f_2 multiplied by the square of a factor."""
+
+    posterior: CovaryingPosterior
+    factor: float
+
+    @property
+    def noise_std(self) -> float | tuple[float, float]:
+        return self.posterior.noise_std
+
+    def predict(self, contexts: npt.ArrayLike) -> Belief:
+        belief = self.posterior.predict(contexts)
+        return Belief(mean=belief.mean, std=belief.std * [1.0, self.factor])
+
+    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> Wide:
+        return replace(self, posterior=cast(CovaryingPosterior, self.posterior.condition(contexts, outcomes)))
+
+    def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
+        covariance: Array = self.posterior.covariance(contexts, others) * np.array([1.0, self.factor**2])[:, None, None]
+        return covariance
+
+
+def wide(posterior: CovaryingPosterior, round: Round, points: Array) -> CovaryingPosterior:
+    """A posterior under which what the round demands is within reach; the same where it is already."""
+    farthest = min(demand(round, posterior.predict(points)), FARTHEST)
+    return posterior if farthest <= 1.0 else Wide(posterior, WITHIN * farthest)
+
+
+def start(search: Search, seen: int) -> tuple[Kind, Candidate] | None:
+    """Safe arms, and beside them informative ones; None where there is nothing to explore, though there is room.
+
+    ``search`` is under a posterior that is shy and wide and has ``seen`` so many outcomes.
+    """
+    round = search.round
+    known = _safe(search)
+    hopeful = search.hopeful()
+    if not hopeful.any():  # by the prior alone, or nearly so
+        hopeful = np.ones_like(hopeful)
+    arms = explore(known, search.judge, search.index, search.order, hopeful, enough=LEAST - seen, risk=RISK)
+    if len(arms) > len(known.arms):
+        short = len(arms) < round.feasible.totals(len(round))[0]
+        return Kind.EXPLORING, replace(search.candidate(arms), underfilled=short)
+    return (Kind.CERTIFIED, known) if len(known.arms) and not _has_room(round, known.arms) else None
+
+
+def _safe(search: Search) -> Candidate:
+    """The best super arm of safe arms alone; the empty one where there are none."""
+    nothing = search.candidate(np.empty(0, dtype=np.intp))
+    if search.round.safe is None or not search.round.feasible.whole:
+        return with_safe(nothing, search)
+    unsafe = np.bincount(search.round.grouping.codes[~search.round.safe], minlength=len(search.round.labels)) > 0
+    if unsafe.all():
+        return nothing
+    good = GoodSubgroups(search.round, None, search.order, closed=unsafe)
+    return search.candidate(search.oracle(search.index, search.round, good).arms)
+
+
+def _has_room(round: Round, arms: IntArray) -> bool:
+    """Whether an arm, or a group where they are picked whole, could be added."""
+    counts = np.bincount(round.grouping.codes[arms], minlength=len(round.labels))
+    if round.feasible.whole:
+        return bool(np.count_nonzero(counts) < min(round.feasible.most_groups(round.grouping), len(round.labels)))
+    return len(arms) < round.feasible.totals(len(round))[1] and bool((counts < round.caps).any())

@@ -1,0 +1,273 @@
+"""START-UP: what is played before anything can be believed."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.policies.cautious import start_up
+from superarm.policies.cautious.demand import demand
+from superarm.policies.cautious.start_up import LEAST, Wide
+from superarm.posteriors.posterior import Belief
+from tests.policies.cautious.small import CONSTRAINTS, FEASIBLE, KERNEL, NOISE, PRIOR, Small, played
+
+
+def a_round(constraint, feasible=None, arms=12, t=1, **rest):
+    return sa.Round(
+        t=t,
+        contexts=np.linspace(0, 1, arms)[:, None],
+        groups=np.arange(arms) % 3,
+        constraint=constraint,
+        feasible=feasible or sa.AtMost(5),
+        **rest,
+    )
+
+
+def learner(prior=PRIOR):
+    """It learns, but not yet: what is tested is the time before."""
+    return sa.CautiousTCGPUCB(prior, learn=sa.Learning(least=1000))
+
+
+def taught(outcomes, policy=None):
+    """A policy that has seen so many outcomes of 0, far from the rounds here."""
+    policy = policy or learner()
+    contexts = 50.0 + np.arange(outcomes)[:, None]
+    policy.update(sa.Round(t=99, contexts=contexts, feasible=sa.AtMost(1)), range(outcomes), np.zeros((outcomes, 2)))
+    return policy
+
+
+# When -------------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_certified_before_there_is_reason_to():
+    """The prior certifies everything, but nobody has seen an outcome."""
+    easy = a_round(sa.Mean() <= 9.0)
+    assert sa.CautiousTCGPUCB(PRIOR, learn=False).select(easy).kind is sa.Kind.CERTIFIED
+    for outcomes, kind in ((0, "EXPLORING"), (LEAST - 1, "EXPLORING"), (LEAST, "CERTIFIED")):
+        assert taught(outcomes).select(easy).kind.name == kind
+
+
+def test_only_outcomes_that_promises_are_about_count():
+    policy = learner()
+    contexts = 50.0 + np.arange(40)[:, None]
+    values = np.column_stack([np.zeros(40), np.full(40, np.nan)])
+    policy.update(sa.Round(t=99, contexts=contexts, feasible=sa.AtMost(1)), range(40), values)
+    assert policy.select(a_round(sa.Mean() <= 9.0)).kind is sa.Kind.EXPLORING
+
+
+def test_counts_are_sure_from_the_start_and_so_is_a_round_without_promises():
+    for constraint in (None, sa.Count() >= 2, {0: sa.Count() >= 1, 1: sa.Count() <= 2}):
+        assert learner().select(a_round(constraint)).kind is sa.Kind.CERTIFIED
+    mixed = {0: sa.Count() >= 1, 1: sa.Mean() <= 9.0}
+    assert learner().select(a_round(mixed)).kind is sa.Kind.EXPLORING
+
+
+def test_a_posterior_of_ones_own_that_does_not_count_is_believed():
+    class Own:
+        noise_std = NOISE
+
+        def __init__(self, held=PRIOR):
+            self.held = held
+            self.predict, self.covariance = held.predict, held.covariance
+
+        def condition(self, contexts, outcomes):
+            return Own(self.held.condition(contexts, outcomes))
+
+        def learned(self, learning, seed):
+            return self
+
+    easy = a_round(sa.Mean() <= 9.0)
+    assert learner(Own()).select(easy).kind is sa.Kind.CERTIFIED
+
+
+# What -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_shy_posterior_is_that_of_a_rougher_prior():
+    rng = np.random.default_rng(0)
+    x, y, at = rng.uniform(size=(7, 2)), rng.normal(size=(7, 2)), rng.uniform(size=(20, 2))
+    y[2, 0] = np.nan
+    kernels = sa.Matern32(lengthscale=[0.5, 2.0]), sa.SquaredExponential(lengthscale=1.0) + sa.Matern12(variance=2.0)
+    rough = (
+        sa.Matern32(lengthscale=[0.15, 0.6]),
+        sa.SquaredExponential(lengthscale=0.3) + sa.Matern12(lengthscale=0.3, variance=2.0),
+    )
+    matrix = [[1.0, 0.4], [0.4, 2.0]]
+    for given, wanted in (
+        (kernels, rough),
+        (kernels[0], rough[0]),
+        (sa.Coregionalised(kernels[0], matrix), sa.Coregionalised(rough[0], matrix)),
+    ):
+        for kind in (sa.ExactPosterior, sa.GaussianProcess):
+            found = start_up.shy(kind(given, (0.1, 0.2), mean=(1.0, 2.0)).condition(x, y))
+            referee = kind(wanted, (0.1, 0.2), mean=(1.0, 2.0)).condition(x, y)
+            np.testing.assert_allclose(found.predict(at).mean, referee.predict(at).mean, atol=1e-12)
+            np.testing.assert_allclose(found.covariance(at), referee.covariance(at), atol=1e-12)
+
+
+def test_a_wide_posterior_has_its_variances_of_the_second_output_multiplied():
+    rng = np.random.default_rng(0)
+    held = PRIOR.condition(rng.uniform(size=(4, 1)), rng.normal(size=(4, 2)))
+    at, others = rng.uniform(size=(5, 1)), rng.uniform(size=(3, 1))
+    wide = Wide(held, 7.0)
+    np.testing.assert_array_equal(wide.predict(at).mean, held.predict(at).mean)
+    np.testing.assert_allclose(wide.predict(at).std, held.predict(at).std * [1.0, 7.0])
+    np.testing.assert_allclose(
+        wide.covariance(at, others), held.covariance(at, others) * np.array([1, 49])[:, None, None]
+    )
+    np.testing.assert_allclose(np.sqrt(np.diagonal(wide.covariance(at)[1])), wide.predict(at).std[:, 1])
+
+
+@pytest.mark.parametrize(
+    ("constraint", "feasible", "expected"),
+    [
+        (sa.Mean() >= 5.0, sa.AtMost(5), (5.0 - 1.0) / 2.0),
+        (sa.Mean() <= -5.0, sa.AtMost(5), (1.0 + 5.0) / 2.0),
+        (sa.Mean() <= 5.0, sa.AtMost(5), (1.0 - 5.0) / 2.0),
+        (sa.Min() >= 5.0, sa.AtMost(5), 2.0),
+        (sa.Max() >= 5.0, sa.AtMost(5), 2.0),
+        (sa.Sum() >= 20.0, sa.AtMost(5), (20.0 / 4 - 1.0) / 2.0),  # groups of four
+        (sa.Sum() >= 20.0, sa.AtMost(2), (20.0 / 2 - 1.0) / 2.0),
+        (sa.Sum() >= 20.0, sa.AtMost(5, per_group={0: 0, 1: 1, 2: 2}), (20.0 / 2 - 1.0) / 2.0),
+        (sa.Sum() >= 20.0, sa.WholeGroups(1), (20.0 / 4 - 1.0) / 2.0),
+        (sa.Sum() <= -8.0, sa.AtMost(5), (1.0 + 8.0 / 4) / 2.0),
+        (sa.Sum() <= 8.0, sa.AtMost(5), (1.0 - 8.0) / 2.0),  # one arm
+        (sa.Sum() <= 8.0, sa.WholeGroups(1), (1.0 - 8.0 / 4) / 2.0),
+        (sa.Variance() >= 36.0, sa.WholeGroups(1), 3.0),
+        (sa.Variance() <= 36.0, sa.WholeGroups(1), 0.0),
+        (sa.DixitStiglitz(items=np.arange(12)) >= 20.0, sa.AtMost(5), (20.0 / 4 - 1.0) / 2.0),
+        (sa.DixitStiglitz(items=np.zeros(12)) >= 20.0, sa.AtMost(5), (20.0 / 4 ** (1 / 3) - 1.0) / 2.0),
+        (sa.Custom(np.median, monotone="increasing") >= 20.0, sa.AtMost(5), 0.0),
+        (sa.Count() >= 20.0, sa.AtMost(5), 0.0),
+        (None, sa.AtMost(5), 0.0),
+        ({0: sa.Mean() >= 9.0, 2: sa.Mean() >= 5.0}, sa.AtMost(5), 2.0),
+        (sa.Mean() >= 5.0, sa.AtMost(0), 0.0),
+    ],
+    ids=str,
+)
+def test_what_promises_demand(constraint, feasible, expected):
+    belief = Belief(mean=np.full((12, 2), 1.0), std=np.full((12, 2), 2.0))
+    assert demand(a_round(constraint, feasible), belief) == pytest.approx(expected)
+
+
+def test_the_nearest_arm_decides_what_is_demanded():
+    mean, std = np.zeros((12, 2)), np.ones((12, 2))
+    mean[4, 1], std[4, 1] = 8.0, 0.5
+    assert demand(a_round(sa.Mean() >= 9.0), Belief(mean=mean, std=std)) == pytest.approx(2.0)
+    assert demand(a_round({0: sa.Mean() >= 9.0}), Belief(mean=mean, std=std)) == pytest.approx(9.0)  # arm 4 is of 1
+
+
+# Never stuck ------------------------------------------------------------------------------------------------------
+
+PROMISES = {
+    "sum <=": lambda f: sa.Sum() <= 2.0 * np.median(f),
+    "sum >=": lambda f: sa.Sum() >= 2.0 * np.median(f),
+    "mean >=": lambda f: sa.Mean() >= np.median(f),
+    "mean <=": lambda f: sa.Mean() <= np.median(f),
+    "min >=": lambda f: sa.Min() >= np.quantile(f, 0.3),
+    "max <=": lambda f: sa.Max() <= np.quantile(f, 0.7),
+    "max >=": lambda f: sa.Max() >= np.quantile(f, 0.7),
+    "variance >=": lambda f: sa.Variance() >= 0.3 * np.var(f),
+    "variance <=": lambda f: sa.Variance() <= 1.5 * np.var(f),
+    "dixit-stiglitz >=": lambda f: sa.DixitStiglitz(items=np.arange(12) % 4) >= 2.0 * np.median(f),
+    "custom >=": lambda f: sa.Custom(np.median, monotone="increasing") >= np.median(f),
+    "custom, not monotone": lambda f: sa.Custom(np.ptp, monotone="none") >= 0.5 * np.ptp(f),
+}
+WORLDS = [(5.0, 1.0), (500.0, 1.0), (-500.0, 1.0), (0.0, 1e-3), (0.0, 1e3), (500.0, 1e-3), (-500.0, 1e3)]
+
+
+@pytest.mark.parametrize("feasible", FEASIBLE.values(), ids=FEASIBLE)
+@pytest.mark.parametrize("promise", PROMISES.values(), ids=PROMISES)
+def test_outcomes_far_from_what_was_expected_are_explored(promise, feasible):
+    """No prior is so far off that nothing is played: in each of the first rounds, until there are enough outcomes."""
+    for offset, scale in WORLDS if feasible is FEASIBLE["at most"] else WORLDS[1:4:2]:
+        world = Small(sa.Sum() >= 0.0, feasible, 3)
+        world.truth = offset + scale * world.truth
+        world.constraint = promise(world.truth[:, 1])
+        policy, seen = learner(), 0
+        arrivals, noise = np.random.default_rng(1), np.random.default_rng(2)
+        for round in itertools.islice(world.rounds(arrivals), 8):
+            if seen >= LEAST:
+                break
+            selection = policy.select(round)
+            assert len(selection.arms), f"nothing is played at offset {offset} and scale {scale}"
+            seen += len(selection.arms)
+            truth = world.expected_outcomes(round)[selection.arms]
+            policy.update(round, selection.arms, truth + scale * noise.normal(0.0, NOISE, truth.shape))
+        assert seen >= LEAST
+
+
+def test_even_what_nobody_can_reach_is_explored_first():
+    for constraint in (sa.Mean() >= 1e200, sa.Mean() <= -1e200, sa.Sum() >= 1e12, sa.Variance() >= 1e100):
+        for feasible in FEASIBLE.values():
+            selection = learner().select(a_round(constraint, feasible))
+            assert selection.kind is sa.Kind.EXPLORING
+            assert len(selection.arms)
+
+
+@pytest.mark.parametrize("feasible", FEASIBLE.values(), ids=FEASIBLE)
+@pytest.mark.parametrize("constraint", CONSTRAINTS.values(), ids=CONSTRAINTS)
+def test_the_round_is_respected(constraint, feasible):
+    policy = learner()
+    for round, selection, _, _ in played(Small(constraint, feasible, 2), policy, 3, 2):
+        assert feasible.allows(selection.arms, round.grouping) or selection.status is sa.Status.UNDERFILLED
+        again = policy.select(round)
+        np.testing.assert_array_equal(selection.arms, again.arms)  # pure
+        if not isinstance(constraint.reward, sa.Count) and policy.posterior.observations == 0:
+            assert selection.kind is sa.Kind.EXPLORING
+
+
+def test_where_there_is_nothing_to_explore_what_the_shy_posterior_certifies_is_played():
+    """Noise hides whatever an arm could teach."""
+    policy = learner(sa.ExactPosterior(KERNEL, noise_std=20.0))
+    assert policy.select(a_round(sa.Mean() <= 9.0)).kind is sa.Kind.CERTIFIED
+    assert policy.select(a_round(sa.Mean() <= 0.5)).kind is sa.Kind.ON_CREDIT
+
+
+def test_start_up_earns_nothing():
+    policy, round = learner(), a_round(sa.Mean() <= 0.5)
+    selection = policy.select(round)
+    policy.update(round, selection.arms, np.zeros((len(selection.arms), 2)))
+    assert policy.ledger.balance == 0.0
+
+
+# Safe arms --------------------------------------------------------------------------------------------------------
+
+
+def masked(arms):
+    mask = np.zeros(12, dtype=bool)
+    mask[arms] = True
+    return mask
+
+
+def test_safe_arms_are_played_and_others_explored_beside_them():
+    round = a_round(sa.Mean() >= 5.0, sa.AtMost(6), safe=masked([0, 3]))
+    selection = learner().select(round)
+    assert {0, 3} < set(selection.arms.tolist())
+    assert selection.kind is sa.Kind.EXPLORING
+    assert len(selection.arms) == 6
+
+
+def test_safe_arms_that_leave_no_room_are_all_that_is_played():
+    for feasible in (sa.AtMost(3), sa.Exactly(3), sa.AtMost(9, per_group=1)):
+        selection = learner().select(a_round(sa.Mean() <= 9.0, feasible, safe=masked([0, 1, 2, 3])))
+        assert len(selection.arms) == 3
+        assert set(selection.arms.tolist()) < {0, 1, 2, 3}
+        assert selection.kind is sa.Kind.CERTIFIED
+        assert all(group.vouched for group in selection.groups)
+
+
+def test_whole_groups_that_are_safe_are_played_and_others_explored_beside_them():
+    for groups, kind in ((1, "CERTIFIED"), (2, "EXPLORING")):
+        round = a_round(sa.Mean() >= 5.0, sa.WholeGroups(groups), safe=masked([0, 3, 6, 9, 1]))
+        selection = learner().select(round)
+        assert {0, 3, 6, 9} <= set(selection.arms.tolist())
+        assert len(selection.groups) == groups
+        assert selection.kind.name == kind
+
+
+def test_exactly_is_filled_beside_safe_arms():
+    selection = learner().select(a_round(sa.Mean() >= 5.0, sa.Exactly(7), safe=masked([0, 4])))
+    assert len(selection.arms) == 7
+    assert {0, 4} < set(selection.arms.tolist())
