@@ -21,7 +21,8 @@ from pathlib import Path
 from benchmarks.measure import ONE_THREAD, machine
 from benchmarks.page import Listing
 from benchmarks.report import HERE, WIDTH, where
-from superarm.experiments.claims import MISSED, TARGETS, evaluate
+from superarm.experiments.claim import MISSED, TARGETS
+from superarm.experiments.claims import evaluate
 from superarm.experiments.experiment import DataKind
 from superarm.experiments.results import read
 

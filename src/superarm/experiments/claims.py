@@ -6,40 +6,30 @@ Verdicts are never adjusted to please.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from superarm.experiments import measures
+from superarm.experiments import measures, robustness
+from superarm.experiments.claim import (
+    CAUTIOUS,
+    EXACT,
+    FAILS,
+    HOLDS,
+    PAPER,
+    REMARK,
+    RIVAL,
+    SPARSE,
+    TARGETS,
+    Claim,
+    Measured,
+    Missing,
+    target,
+)
 from superarm.experiments.measures import LATE, by_run, by_zeta, of, over_runs, plus_minus
 from superarm.experiments.paper import STUDIES
 
-HOLDS, FAILS, REMARK = "holds", "does not hold", "holds with a remark"  # of the paper
-MET, MISSED = "met", "not met"  # of targets
-UNKNOWN = "not measured"
-
-PAPER, TARGETS = "paper", "targets"  # who says what should be seen: the paper, or we, of the cautious policy
-CAUTIOUS, EXACT, SPARSE, RIVAL = "cautious", "tcgp-ucb", "stcgp-ucb", "acc-ucb"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Claim:
-    """One claim or target and what became of it."""
-
-    claim: str
-    expected: str  # the paper's figure, or the target
-    measured: str = ""
-    verdict: str = UNKNOWN
-    remark: str = ""
-
-
-class _Missing(Exception):
-    """What the results lack to measure something."""
-
-
-_Measured = tuple[str, str, str]  # the figure, the verdict, a remark
 _Row = tuple[Any, ...]  # what, how much, measured how, and the levels that the latter two are about
 
 
@@ -57,7 +47,7 @@ def _judged(row: _Row, frame: pl.DataFrame, study: str, source: str, synthetic: 
     expected = expected.format(*levels)
     try:
         measured, verdict, remark = measure(frame, *levels)
-    except _Missing as missing:
+    except Missing as missing:
         return Claim(claim=claim, expected=expected, remark=f"Needs {missing}.")
     if synthetic:
         return Claim(claim=claim, expected=expected, measured=measured, remark="The data are synthetic.")
@@ -129,6 +119,7 @@ def _table() -> dict[str, dict[str, tuple[_Row, ...]]]:
                 (f"{reward}, mean over runs", "at least {}", _reward, 0.955),
                 ("Broken promises, all problems together", "at most {} times the predicted", _as_predicted, 1.2),
             ),
+            **robustness.TARGETS,
         },
     }
 
@@ -137,7 +128,7 @@ def _there(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
     """The rows of a policy that must be there."""
     mine = of(frame, policy)
     if mine.is_empty():
-        raise _Missing(f"{policy} in the results")
+        raise Missing(f"{policy} in the results")
     return mine
 
 
@@ -145,11 +136,11 @@ def _final(frame: pl.DataFrame, policy: str, column: str) -> np.ndarray:
     """(runs,) a measure of each run at its end; runs without it are left out."""
     found = by_run(_there(frame, policy)).sort("run")[column].drop_nulls()
     if found.is_empty():
-        raise _Missing("a benchmark that earns something")
+        raise Missing("a benchmark that earns something")
     return found.to_numpy()
 
 
-def _linear_group_regret(frame: pl.DataFrame) -> _Measured:
+def _linear_group_regret(frame: pl.DataFrame) -> Measured:
     curve = over_runs(measures.cumulative(_there(frame, RIVAL), "group_regret")).sort("t")["mean"].to_numpy()
     halves, late = measures.growth(curve)
     straight, in_the_end = 0.8 <= halves <= 1.25, 0.9 <= late <= 1.25
@@ -161,7 +152,7 @@ def _linear_group_regret(frame: pl.DataFrame) -> _Measured:
     )
 
 
-def _low_group_regret(frame: pl.DataFrame) -> _Measured:
+def _low_group_regret(frame: pl.DataFrame) -> Measured:
     sparse, rival = (_final(frame, policy, "group_regret") for policy in (SPARSE, RIVAL))
     exact = of(frame, EXACT)
     share = sparse.mean() / rival.mean() if rival.mean() > 0.0 else float(sparse.mean() > 0.0)
@@ -176,7 +167,7 @@ def _low_group_regret(frame: pl.DataFrame) -> _Measured:
     )
 
 
-def _lower_super_arm_regret(frame: pl.DataFrame) -> _Measured:
+def _lower_super_arm_regret(frame: pl.DataFrame) -> Measured:
     sparse, rival = (_final(frame, policy, "super_arm_regret") for policy in (SPARSE, RIVAL))
     positive, of_rival = (_final(frame, policy, "positive_regret") for policy in (SPARSE, RIVAL))
     below, below_positive = sparse.mean() < rival.mean(), positive.mean() < of_rival.mean()
@@ -209,13 +200,13 @@ def _sparse_or_exact(values: dict[str, float], holds: Callable[[float], bool]) -
     return FAILS, ""
 
 
-def _reaches_080(frame: pl.DataFrame) -> _Measured:
+def _reaches_080(frame: pl.DataFrame) -> Measured:
     first = _of_three(frame, lambda mine: measures.first_round(mine, 0.80))
     said = (f"{name} {f't = {t:.0f}' if np.isfinite(t) else 'never'}" for name, t in first.items())
     return ", ".join(said), *_sparse_or_exact(first, lambda t: t < first[RIVAL])
 
 
-def _final_reward(frame: pl.DataFrame) -> _Measured:
+def _final_reward(frame: pl.DataFrame) -> Measured:
     means = _of_three(frame, lambda mine: _final(mine, mine["policy"][0], "reward_ratio").mean())
     verdict, remark = _sparse_or_exact(means, lambda ratio: ratio > means[RIVAL])
     over = [name for name, mean in means.items() if mean > 1.0]
@@ -226,11 +217,11 @@ def _final_reward(frame: pl.DataFrame) -> _Measured:
     return ", ".join(said), verdict, remark
 
 
-def _satisfied(frame: pl.DataFrame) -> _Measured:
+def _satisfied(frame: pl.DataFrame) -> Measured:
     def late_share(mine: pl.DataFrame) -> float:
         late = measures.satisfied_share(mine.filter(pl.col("t") > 50))["value"].drop_nulls().to_numpy()
         if not len(late):
-            raise _Missing("groups touched after round 50")
+            raise Missing("groups touched after round 50")
         return float(late.mean())
 
     late = _of_three(frame, late_share)
@@ -245,13 +236,13 @@ def _satisfied(frame: pl.DataFrame) -> _Measured:
     return said, REMARK if verdict == HOLDS and not half else verdict, remark
 
 
-def _monotone(frame: pl.DataFrame, column: str, sign: int) -> _Measured:
+def _monotone(frame: pl.DataFrame, column: str, sign: int) -> Measured:
     zetas = by_zeta(frame)
     if len(zetas) < 2:
-        raise _Missing("several values of zeta in the results")
+        raise Missing("several values of zeta in the results")
     finals = {f"{zeta:g}": _final(frame, name, column) for zeta, name in zetas.items()}
     if len({len(values) for values in finals.values()}) > 1:
-        raise _Missing("the same runs of every zeta")
+        raise Missing("the same runs of every zeta")
     means, errors = measures.paired_steps(sign * np.array(list(finals.values())))
     clear, against, names = means > 2.0 * errors, means < -2.0 * errors, list(finals)
     unclear = ", ".join(
@@ -265,56 +256,52 @@ def _monotone(frame: pl.DataFrame, column: str, sign: int) -> _Measured:
     )
 
 
-def _target(figure: str, enough: bool) -> _Measured:
-    return figure, MET if enough else MISSED, ""
-
-
-def _regret(frame: pl.DataFrame, share: int, of_zetas: bool = False) -> _Measured:
+def _regret(frame: pl.DataFrame, share: int, of_zetas: bool = False) -> Measured:
     mine = _final(frame, CAUTIOUS, "group_regret").mean()
     rivals = list(by_zeta(frame).values()) if of_zetas else [EXACT]
     finals = {name: _final(frame, name, "group_regret") for name in rivals}
     if not finals:
-        raise _Missing("several values of zeta in the results")
+        raise Missing("several values of zeta in the results")
     best = min(finals, key=lambda name: float(finals[name].mean()))
     ratio = "" if mine == 0.0 else f" (1/{finals[best].mean() / mine:.0f})"
     said = plus_minus(_final(frame, CAUTIOUS, "group_regret"), 2)
-    return _target(f"{said} beside {plus_minus(finals[best], 2)} of {best}{ratio}", share * mine <= finals[best].mean())
+    return target(f"{said} beside {plus_minus(finals[best], 2)} of {best}{ratio}", share * mine <= finals[best].mean())
 
 
-def _reward(frame: pl.DataFrame, least: float) -> _Measured:
+def _reward(frame: pl.DataFrame, least: float) -> Measured:
     ratios = _final(frame, CAUTIOUS, "reward_ratio")
-    return _target(plus_minus(ratios, 4), ratios.mean() >= least)
+    return target(plus_minus(ratios, 4), ratios.mean() >= least)
 
 
-def _pooled_reward(frame: pl.DataFrame, least: float) -> _Measured:
+def _pooled_reward(frame: pl.DataFrame, least: float) -> Measured:
     reward, best = (_final(frame, CAUTIOUS, column).sum() for column in ("reward", "optimal_reward"))
-    return _target(f"{reward / best:.4f}", reward >= least * best)
+    return target(f"{reward / best:.4f}", reward >= least * best)
 
 
-def _early(frame: pl.DataFrame, least: float, t: int) -> _Measured:
+def _early(frame: pl.DataFrame, least: float, t: int) -> Measured:
     ratios = measures.reward_ratio(_there(frame, CAUTIOUS)).filter(pl.col("t") == t)["value"].drop_nulls().to_numpy()
     if not len(ratios):
-        raise _Missing(f"{t} rounds")
-    return _target(plus_minus(ratios, 3), ratios.mean() >= least)
+        raise Missing(f"{t} rounds")
+    return target(plus_minus(ratios, 3), ratios.mean() >= least)
 
 
-def _kept(frame: pl.DataFrame, least: float) -> _Measured:
+def _kept(frame: pl.DataFrame, least: float) -> Measured:
     kept, touched = (_final(frame, CAUTIOUS, column).sum() for column in ("late_kept", "late_touched"))
     if not touched:
-        raise _Missing(f"groups touched after round {LATE}")
-    return _target(f"{kept / touched:.4f} ({kept} of {touched})", kept >= least * touched)
+        raise Missing(f"groups touched after round {LATE}")
+    return target(f"{kept / touched:.4f} ({kept} of {touched})", kept >= least * touched)
 
 
-def _kept_in_most(frame: pl.DataFrame, least: float, share: float) -> _Measured:
+def _kept_in_most(frame: pl.DataFrame, least: float, share: float) -> Measured:
     runs = by_run(_there(frame, CAUTIOUS))
     if frame["t"].max() <= LATE:  # type: ignore[operator]  # a column of whole numbers
-        raise _Missing(f"rounds after round {LATE}")
+        raise Missing(f"rounds after round {LATE}")
     # A problem in which nothing was touched broke nothing.
     good = runs.filter(pl.col("late_kept") >= least * pl.col("late_touched"))
-    return _target(f"in {len(good)} of {len(runs)}", len(good) >= share * len(runs))
+    return target(f"in {len(good)} of {len(runs)}", len(good) >= share * len(runs))
 
 
-def _as_predicted(frame: pl.DataFrame, factor: float) -> _Measured:
+def _as_predicted(frame: pl.DataFrame, factor: float) -> Measured:
     runs = by_run(_there(frame, CAUTIOUS))
     broken, predicted = runs["broken"].sum(), float(runs["predicted"].sum())
-    return _target(f"{broken} broken, {predicted:.1f} predicted", broken <= factor * predicted)
+    return target(f"{broken} broken, {predicted:.1f} predicted", broken <= factor * predicted)

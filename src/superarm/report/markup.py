@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from superarm.experiments.claims import Claim
+from superarm.experiments.claim import Claim
 from superarm.experiments.experiment import DataKind
 from superarm.report.calibration import WHAT_TO_DO, Honesty, warnings
 from superarm.report.figure import Figure

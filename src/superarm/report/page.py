@@ -20,7 +20,7 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-from superarm.experiments.claims import Claim
+from superarm.experiments.claim import Claim
 from superarm.experiments.measures import summary
 from superarm.experiments.paper import STUDIES
 from superarm.report import markup, tables, theme, worlds

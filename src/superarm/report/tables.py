@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from superarm.calibration.verdict import Finding, Verdict
-from superarm.experiments.claims import TARGETS, UNKNOWN, evaluate
+from superarm.experiments.claim import TARGETS, UNKNOWN
+from superarm.experiments.claims import evaluate
 from superarm.experiments.experiment import BENCHMARK, DataKind
 from superarm.experiments.measures import LATE, by_run
 from superarm.report.calibration import Honesty

@@ -1,0 +1,35 @@
+"""One claim about a study, or a target of ours, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HOLDS, FAILS, REMARK = "holds", "does not hold", "holds with a remark"  # of the paper
+MET, MISSED = "met", "not met"  # of targets
+UNKNOWN = "not measured"
+
+PAPER, TARGETS = "paper", "targets"  # who says what should be seen: the paper, or we, of the cautious policy
+CAUTIOUS, EXACT, SPARSE, RIVAL = "cautious", "tcgp-ucb", "stcgp-ucb", "acc-ucb"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One claim or target and what became of it."""
+
+    claim: str
+    expected: str  # the paper's figure, or the target
+    measured: str = ""
+    verdict: str = UNKNOWN
+    remark: str = ""
+
+
+class Missing(Exception):
+    """What the results lack to measure something."""
+
+
+Measured = tuple[str, str, str]  # the figure, the verdict, a remark
+
+
+def target(figure: str, enough: bool) -> Measured:
+    """What was measured of a target, and whether it was met."""
+    return figure, MET if enough else MISSED, ""
