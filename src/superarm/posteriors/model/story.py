@@ -14,7 +14,7 @@ def adopted(before: Iterable[Shape | None], now: Iterable[Shape], decisions: int
     """A line for each thing in which the shapes of the outputs differ from those before."""
     lines = []
     for name, old, new in zip(NAMES, before, now, strict=True):
-        lines += [f"after {decisions} decisions, {name}: {change}" for change in _changes(old, new)]
+        lines += [f"after decision {decisions}, {name}: {change}" for change in _changes(old, new)]
     return lines
 
 

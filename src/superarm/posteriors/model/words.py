@@ -46,9 +46,9 @@ def kernel_in_words(kernel: Kernel) -> str:
 
 
 def _lengthscales(kernel: Stationary) -> str:
-    if not np.ndim(kernel.lengthscale):
-        return f"lengthscale {kernel.lengthscale:.3g}"
-    each: Sequence[float] = np.asarray(kernel.lengthscale).tolist()
+    each: Sequence[float] = np.atleast_1d(kernel.lengthscale).tolist()
+    if len(each) == 1:
+        return f"lengthscale {each[0]:.3g}"
     if len(each) > LISTED:
         return f"{len(each)} lengthscales from {min(each):.3g} to {max(each):.3g}"
     return f"lengthscales {', '.join(f'{value:.3g}' for value in each)}"
