@@ -117,3 +117,55 @@ def test_a_false_alarm_of_noisy_outcomes_says_what_may_be_its_reason():
     verdict = sa.calibration.promises_verdict(frame)
     assert verdict.finding is Finding.OVERCONFIDENT
     assert "about expected outcomes: if these were judged by noisy ones, noise can have tipped" in str(verdict)
+
+
+def hidden(seed):
+    """Certificates break 5 % where 1 % was stated, and exploring rounds break fewer than stated, so fewer in all."""
+    rng = np.random.default_rng(seed)
+    certified = {"kind": "CERTIFIED", "promised": 8, "predicted": 8 * 0.01}
+    exploring = {"kind": "EXPLORING", "promised": 4, "predicted": 4 * 0.4}
+    rows = [{**certified, "broken": int(rng.binomial(8, 0.05))} for _ in range(100)]
+    rows += [{**exploring, "broken": int(rng.binomial(4, 0.2))} for _ in range(400)]
+    return pl.DataFrame(rows).sample(fraction=1.0, shuffle=True, seed=seed)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_exploring_rounds_do_not_hide_broken_certificates(seed):
+    frame = hidden(seed)
+    assert frame["broken"].sum() <= frame["predicted"].sum()
+    certified, exploring = sa.calibration.promises_verdicts(frame)
+    assert (certified.about, exploring.about) == ("certified rounds", "exploring rounds")
+    assert certified.finding is Finding.OVERCONFIDENT
+    assert exploring.finding is Finding.HONEST
+    mine = frame.filter(pl.col("kind") == "CERTIFIED")
+    assert certified.observed == mine["broken"].sum()
+    assert certified.expected == pytest.approx(mine["predicted"].sum())
+    assert sa.calibration.promises_verdict(frame.drop("kind")).finding is Finding.HONEST
+    called = sa.calibration.promises_verdict(frame)
+    assert called.finding is Finding.OVERCONFIDENT
+    assert f"In certified rounds 8.0 were and {certified.observed:.0f} did." in str(called)
+
+
+def test_verdicts_by_kind_rarely_accuse_the_honest():
+    rng, alarms = np.random.default_rng(1), 0
+    kinds = ["CERTIFIED", "TRIAL", "EXPLORING", "ON_CREDIT"]
+    for _ in range(200):
+        p = np.tile([0.05, 0.4, 0.8, 0.5], 40)
+        frame = pl.DataFrame({"kind": kinds * 40, "promised": 8, "predicted": p, "broken": rng.poisson(p)})
+        verdict = sa.calibration.promises_verdict(frame)
+        alarms += verdict.finding is Finding.OVERCONFIDENT
+    assert alarms <= 6  # 1 % of 200, and chance
+    assert [found.about for found in sa.calibration.promises_verdicts(frame)] == [
+        "certified rounds",
+        "trial rounds",
+        "exploring rounds",
+        "on credit rounds",
+    ]
+
+
+def test_rounds_without_a_kind_have_no_verdict_by_kind():
+    frame = sa.calibration.promises([replace(selection(a=0.9), kind=None)], [{"a": True}])
+    assert frame["kind"].to_list() == [None]
+    assert sa.calibration.promises_verdicts(frame) == ()
+    with pytest.raises(InvalidArgument, match="kind"):
+        sa.calibration.promises_verdicts(log_of(0, 1.0))

@@ -661,6 +661,12 @@ CALLS: dict[str, Call] = {
             {"frame": sa.calibration.promises([selection()], [{"b": True}])},
         )
     ),
+    "calibration.promises_verdicts": Call(
+        lambda: (
+            sa.calibration.promises_verdicts,
+            {"frame": sa.calibration.promises([selection()], [{"b": True}])},
+        )
+    ),
     # --- suites
     "check_reward": Call(_with(sa.check_reward, reward=sa.Sum(), arms=3, seed=0), lookalikes=GOOD),
     "check_group_reward": Call(_with(sa.check_group_reward, reward=sa.Sum(), arms=2, seed=0)),

@@ -79,6 +79,35 @@ def test_what_breaks_more_than_is_let_pass_is_not_called_honest():
     assert " ".join(shown[-4:]) == "too few to tell"
 
 
+def test_exploring_rounds_do_not_hide_broken_certificates():
+    """Certificates break 5 % where 1 % was stated; exploring rounds break so few that all together look right."""
+    frame = results(["cautious"], runs=RUNS, rounds=60)
+    exploring = pl.col("t") <= 20
+    hidden = frame.with_columns(
+        kind=pl.when(exploring).then(pl.lit("EXPLORING")).otherwise(pl.lit("CERTIFIED")),
+        groups_touched=pl.lit(20),
+        groups_satisfied=pl.when(exploring).then(18).otherwise(19),
+        predicted_broken=pl.when(exploring).then(4.0).otherwise(0.2),
+    )
+    (one,) = calibration.honesty(hidden)
+    assert [kind.about for kind in one.kinds] == ["certified rounds", "exploring rounds"]
+    assert [kind.finding for kind in one.kinds] == [Finding.OVERCONFIDENT, Finding.HONEST]
+    assert [kind.units for kind in one.kinds] == [RUNS, RUNS]
+    assert (one.kinds[0].observed, one.kinds[0].expected) == (RUNS * 40, pytest.approx(RUNS * 8.0))
+    assert one.promises.observed <= one.promises.expected
+    assert one.promises.finding is Finding.OVERCONFIDENT
+    assert warning(hidden).startswith("overconfident: cautious (certified rounds);")
+    assert calibration.warnings([one])[0].endswith(
+        "cautious (640 broken, 704.0 predicted; 320 and 64.0 in certified rounds)."
+    )
+    page = pages.page(hidden, manifest(hidden), [], ())
+    section = page.split('aria-label="Promises by kind of round"')[1].split("</tbody>")[0]
+    rows = [re.sub(r"<[^>]*>", " ", row).split() for row in section.split("<tbody>")[1].strip().split("\n")]
+    assert [row[1] for row in rows] == ["certified", "exploring"]
+    assert rows[0][3:5] == ["320", "64.00"]
+    assert rows[0][-1] == "overconfident"
+
+
 def test_the_warning_is_at_the_top_of_the_page_and_in_the_terminal(frame, found):
     page = pages.page(frame, manifest(frame), [], ())
     banner = page.index("<strong>Overconfident.</strong>")
@@ -86,7 +115,7 @@ def test_the_warning_is_at_the_top_of_the_page_and_in_the_terminal(frame, found)
     for part in ("oclok-ucb (5", "% of output 2)", "cautious (", "broken,", "noise_std", "docs/calibration.md"):
         assert part in page[banner : page.index("<nav")]
     line = warning(frame)
-    assert line.startswith("overconfident: cautious, oclok-ucb;")
+    assert line.startswith("overconfident: cautious (certified rounds), oclok-ucb;")
     assert "\n" not in line
     good = frame.filter(pl.col("policy").is_in(["tcgp-ucb", "uniform"]))
     assert warning(good) is None
@@ -108,7 +137,7 @@ def test_coverage_is_that_of_the_last_ten_rounds_of_all_runs(frame):
 
 
 def test_older_results_are_read_and_said_to_tell_nothing(frame):
-    old = frame.drop(*SAID_BY_SOME)
+    old = frame.drop(*SAID_BY_SOME, strict=False)
     assert calibration.honesty(old) == ()
     assert warning(old) is None
     names = [figure.name for figure in figures(old)]
@@ -120,7 +149,7 @@ def test_older_results_are_read_and_said_to_tell_nothing(frame):
 
 
 def test_a_folder_of_an_earlier_version_is_read(frame, tmp_path):
-    frame.drop(*SAID_BY_SOME).with_columns(total_regret=0.0).write_parquet(tmp_path / "results.parquet")
+    frame.drop(*SAID_BY_SOME, strict=False).with_columns(total_regret=0.0).write_parquet(tmp_path / "results.parquet")
     (tmp_path / "manifest.json").write_text(json.dumps(manifest(frame)))
     found = read(tmp_path).frame
     assert found.select(*SAID_BY_SOME).null_count().row(0) == (found.height,) * len(SAID_BY_SOME)

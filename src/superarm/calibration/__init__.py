@@ -1,10 +1,10 @@
 """Whether a policy is honest: intervals that hold as often as they say, promises that break as often as predicted.
 
 For a log of one's own, :func:`coverage` or :func:`replay` and then :func:`verdicts`; for promised probabilities
-:func:`promises` and then :func:`promises_verdict`.
+:func:`promises` and then :func:`promises_verdict` or, by kind of round, :func:`promises_verdicts`.
 """
 
-from superarm.calibration.broken_promises import kept, promises, promises_verdict
+from superarm.calibration.broken_promises import kept, promises, promises_verdict, promises_verdicts
 from superarm.calibration.coverage import LEVELS, coverage, covered, replay, verdicts
 from superarm.calibration.verdict import Finding, Verdict
 
@@ -17,6 +17,7 @@ __all__ = [
     "kept",
     "promises",
     "promises_verdict",
+    "promises_verdicts",
     "Finding",
     "Verdict",
 ]

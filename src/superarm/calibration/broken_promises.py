@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from superarm.calibration.verdict import FALSE_ALARM, Finding, Verdict, capital,
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.round import Outcomes, Round
-from superarm.selection import Selection
+from superarm.selection import Kind, Selection
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,7 +66,8 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
     polars.DataFrame
         One row for each round: ``round`` (1, 2, ...), ``promised`` (groups with a probability, of which it is known;
         not those that the user vouches for),
-        ``predicted`` (broken ones expected of them: the sum of 1 - probability) and ``broken``.
+        ``predicted`` (broken ones expected of them: the sum of 1 - probability), ``broken``, and ``kind`` (the name of
+        the :class:`superarm.Kind` of the round; null where the policy states none).
     """
     import polars as pl
 
@@ -89,26 +90,93 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
                 "promised": len(probabilities),
                 "predicted": math.fsum(1.0 - p for p in probabilities.values()),
                 "broken": sum(not flag("kept", known[label]) for label in probabilities),
+                "kind": None if selection.kind is None else selection.kind.name,
             }
         )
-    schema = {"round": pl.Int64, "promised": pl.Int64, "predicted": pl.Float64, "broken": pl.Int64}
+    schema = {"round": pl.Int64, "promised": pl.Int64, "predicted": pl.Float64, "broken": pl.Int64, "kind": pl.String}
     return pl.DataFrame(rows, schema=schema)
 
 
 def promises_verdict(frame: pl.DataFrame) -> Verdict:
-    """What follows from the counts of :func:`promises`.
+    """What follows from the counts of :func:`promises`, all rounds together.
 
     A round counts once, so that the groups of a round may break together. Up to 1.2 times the predicted number is let
     pass; a policy that breaks no more than that is called overconfident with a probability of at most 1 %. Where more
     broke, but in too few rounds to rule out chance, the verdict is that there are too few to tell. Where promises are
     judged by expected outcomes, mistakes also last from round to round: give one row for each independent run in place
     of a round then. Probabilities are of expected outcomes, so where more broke than are let pass the verdict also
-    says that noise in the outcomes can be the reason.
+    says that noise in the outcomes can be the reason. Rounds of one kind cannot hide behind others: where ``frame`` has
+    a column ``kind``, a policy is also called overconfident that is so in rounds of one kind (see
+    :func:`promises_verdicts`).
     """
-    frame = counted_frame(frame, {"promised": "Int64", "predicted": "Float64", "broken": "Int64"})
-    rows = frame.filter(frame["promised"] > 0)
+    rows = _promised(frame)
     found = judge_promises("promises", rows["predicted"].to_numpy(), rows["broken"].to_numpy())
-    return replace(found, said=f"{found.said} {NOISE}") if found.observed > TOLERATED_BREAKS * found.expected else found
+    return _with_noise(together(found, promises_verdicts(frame) if "kind" in frame.columns else ()))
+
+
+def promises_verdicts(frame: pl.DataFrame) -> tuple[Verdict, ...]:
+    """The verdicts of :func:`promises_verdict` by kind of round: certified, trial, exploring, on credit.
+
+    Exploring rounds predict many broken promises, so few that break there could make up for certificates that break too
+    often. Rounds without a kind are left out.
+
+    >>> import polars as pl, superarm as sa
+    >>> log = {"kind": ["CERTIFIED", "EXPLORING"] * 40, "promised": 8, "predicted": [0.04, 3.0] * 40}
+    >>> log = pl.DataFrame({**log, "broken": [1, 2] * 40})
+    >>> [f"{found.about}: {found.finding.name}" for found in sa.calibration.promises_verdicts(log)]
+    ['certified rounds: OVERCONFIDENT', 'exploring rounds: HONEST']
+    """
+    _promised(frame)  # or an error that says what is wrong with the counts
+    found = []
+    for kind, mine in _kinds(frame).items():
+        rows = _promised(mine)
+        found.append(
+            _with_noise(judge_promises(of_kind(kind), rows["predicted"].to_numpy(), rows["broken"].to_numpy()))
+        )
+    return tuple(found)
+
+
+def in_order(kinds: Iterable[str]) -> list[str]:
+    """Kinds of rounds with those first that promise most."""
+    known = [kind.name for kind in (Kind.CERTIFIED, Kind.TRIAL, Kind.EXPLORING, Kind.ON_CREDIT)]
+    return sorted(kinds, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))
+
+
+def of_kind(kind: str) -> str:
+    """What rounds of a kind are called."""
+    return f"{kind.lower().replace('_', ' ')} rounds"
+
+
+def together(found: Verdict, kinds: Sequence[Verdict]) -> Verdict:
+    """The verdict on all rounds with those by kind of round: a mean of evidence is evidence."""
+    evidence = float(np.mean([found.evidence, *(verdict.evidence for verdict in kinds)]))
+    worst = max(kinds, key=lambda verdict: verdict.evidence, default=found)
+    if found.finding is Finding.OVERCONFIDENT or evidence < 1.0 / FALSE_ALARM:
+        return found
+    of_worst = f"{found.said} In {worst.about} {worst.expected:,.1f} were and {worst.observed:,.0f} did."
+    return replace(found, finding=Finding.OVERCONFIDENT, evidence=evidence, said=of_worst)
+
+
+def _promised(frame: pl.DataFrame) -> pl.DataFrame:
+    """The counts of rounds with a promise."""
+    counts = counted_frame(frame, {"promised": "Int64", "predicted": "Float64", "broken": "Int64"})
+    return counts.filter(counts["promised"] > 0)
+
+
+def _kinds(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The rows of each kind of round; those without one are left out."""
+    import polars as pl
+
+    if "kind" not in frame.columns or frame["kind"].dtype not in (pl.String, pl.Null):
+        raise InvalidArgument("frame", "a column kind with the names of kinds of rounds", "none")
+    names = frame["kind"].cast(pl.String)
+    return {kind: frame.filter(names == kind) for kind in in_order(names.drop_nulls().unique())}
+
+
+def _with_noise(found: Verdict) -> Verdict:
+    """With a word on noise where more broke than is let pass."""
+    many = found.observed > TOLERATED_BREAKS * found.expected or found.finding is Finding.OVERCONFIDENT
+    return replace(found, said=f"{found.said} {NOISE}") if many else found
 
 
 def judge_promises(about: str, predicted: Array, broken: npt.NDArray[Any], unit: str = "round") -> Verdict:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from superarm.calibration.broken_promises import judge_promises
+from superarm.calibration.broken_promises import in_order, judge_promises, of_kind, together
 from superarm.calibration.coverage import LEVEL, judge
 from superarm.calibration.verdict import Finding, Verdict
 from superarm.experiments import measures
@@ -32,27 +32,37 @@ WHAT_TO_DO = (
 
 @dataclass(frozen=True, kw_only=True)
 class Honesty:
-    """The verdicts on one policy: of its intervals for each output, and of its promises if it predicts any."""
+    """The verdicts on one policy: of its intervals for each output, and of its promises if it predicts any.
+
+    Promises are judged together and by ``kinds`` of rounds, so that none hide behind others.
+    """
 
     policy: str
     intervals: tuple[Verdict, ...]
     promises: Verdict | None
+    kinds: tuple[Verdict, ...] = ()
+
+    @property
+    def hopeful(self) -> tuple[Verdict, ...]:
+        """The kinds of rounds in which more promises broke than were predicted to."""
+        return tuple(verdict for verdict in self.kinds if verdict.finding is Finding.OVERCONFIDENT)
 
 
 def honesty(frame: pl.DataFrame) -> tuple[Honesty, ...]:
     """The verdicts on every policy that says what it believes, in the order of the legends."""
-    frame = theme.checked(frame)
-    runs = (
-        _with_arms(frame)
-        .group_by("policy", "run", maintain_order=True)
-        .agg(
-            pl.col(*OUTPUTS.values()).sum(),
-            seen=pl.col("looked_at").sum(),
-            predicted=pl.col("predicted_broken").sum(),
-            predicting=pl.col("predicted_broken").count(),
-            broken=_broken().filter(pl.col("predicted_broken").is_not_null()).sum(),
-        )
+    frame = _with_arms(theme.checked(frame))
+    predicted = pl.col("predicted_broken")
+    counts = {
+        "predicted": predicted.sum(),
+        "predicting": predicted.count(),
+        "broken": _broken().filter(predicted.is_not_null()).sum(),
+    }
+    runs = frame.group_by("policy", "run", maintain_order=True).agg(
+        pl.col(*OUTPUTS.values()).sum(), seen=pl.col("looked_at").sum(), **counts
     )
+    # A run counts once for each kind of round that it has.
+    kinds = frame.drop_nulls(["kind", "predicted_broken"]).group_by("policy", "kind", "run", maintain_order=True)
+    by_kind = kinds.agg(**counts)
     found = []
     for (policy,), mine in runs.group_by("policy", maintain_order=True):
         seen = mine.filter(pl.col("seen") > 0)
@@ -62,15 +72,20 @@ def honesty(frame: pl.DataFrame) -> tuple[Honesty, ...]:
             for output, column in OUTPUTS.items()
             if len(sizes)
         )
-        predicted = mine.filter(pl.col("predicting") > 0)
-        promises = None
-        if predicted.height:
-            promises = judge_promises(
-                policy, predicted["predicted"].to_numpy(), predicted["broken"].to_numpy(), unit="run"
-            )
+        predicting = mine.filter(pl.col("predicting") > 0)
+        its_kinds = by_kind.filter(pl.col("policy") == policy)
+        verdicts = tuple(
+            _promises(of_kind(kind), its_kinds.filter(pl.col("kind") == kind))
+            for kind in in_order(its_kinds["kind"].unique())
+        )
+        promises = together(_promises(policy, predicting), verdicts) if predicting.height else None
         if intervals or promises is not None:
-            found.append(Honesty(policy=policy, intervals=intervals, promises=promises))
+            found.append(Honesty(policy=policy, intervals=intervals, promises=promises, kinds=verdicts))
     return tuple(found)
+
+
+def _promises(about: str, runs: pl.DataFrame) -> Verdict:
+    return judge_promises(about, runs["predicted"].to_numpy(), runs["broken"].to_numpy(), unit="run")
 
 
 def warnings(found: Iterable[Honesty]) -> list[str]:
@@ -82,9 +97,11 @@ def warnings(found: Iterable[Honesty]) -> list[str]:
         if (wrong := [(j, v) for j, v in enumerate(one.intervals, 1) if v.finding is Finding.OVERCONFIDENT])
     ]
     hopeful = [
-        f"{one.policy} ({one.promises.observed:,.0f} broken, {one.promises.expected:,.1f} predicted)"
+        f"{one.policy} ({one.promises.observed:,.0f} broken, {one.promises.expected:,.1f} predicted"
+        + "".join(f"; {kind.observed:,.0f} and {kind.expected:,.1f} in {kind.about}" for kind in one.hopeful)
+        + ")"
         for one in found
-        if one.promises is not None and one.promises.finding is Finding.OVERCONFIDENT
+        if one.promises is not None and (one.hopeful or one.promises.finding is Finding.OVERCONFIDENT)
     ]
     said = []
     if narrow:
@@ -96,11 +113,12 @@ def warnings(found: Iterable[Honesty]) -> list[str]:
 
 def in_a_line(found: Iterable[Honesty]) -> str | None:
     """The warnings in one line for a terminal, or None."""
-    wrong = [
-        one.policy
-        for one in found
-        if any(v.finding is Finding.OVERCONFIDENT for v in (*one.intervals, *([one.promises] if one.promises else [])))
-    ]
+    wrong = []
+    for one in found:
+        verdicts = (*one.intervals, *one.kinds, *([one.promises] if one.promises else []))
+        if any(verdict.finding is Finding.OVERCONFIDENT for verdict in verdicts):
+            kinds = ", ".join(kind.about for kind in one.hopeful)
+            wrong.append(f"{one.policy} ({kinds})" if kinds else one.policy)
     if not wrong:
         return None
     return f"overconfident: {', '.join(wrong)}; the report's section on calibration says in what, and what to do"

@@ -108,9 +108,7 @@ def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
         cells = []
         for verdict in one.intervals or (None, None):
             cells += [_figure(None if verdict is None else percent(verdict.observed)), _finding(verdict)]
-        promises = one.promises
-        counts = (None, None) if promises is None else (f"{promises.observed:,.0f}", number(promises.expected))
-        cells += [*map(_figure, counts), _finding(promises)]
+        cells += [*map(_figure, _counts(one.promises)), _finding(one.promises)]
         body.append(_row(one.policy, looks, [], *cells))
     head = '<th scope="col">Verdict</th>'
     names = [f"Output {output} inside 95&nbsp;%</th>{head}" for output in (1, 2)] + [
@@ -118,7 +116,29 @@ def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
         f"Predicted</th>{head}",
     ]
     heads = "".join(f'<th scope="col" class="figure">{name}' for name in names)
-    return caption + scrolling("Calibration by policy", f"{_OPENING}{heads}</tr></thead>", body)
+    return (
+        caption + scrolling("Calibration by policy", f"{_OPENING}{heads}</tr></thead>", body) + _by_kind(found, looks)
+    )
+
+
+def _by_kind(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
+    """The verdicts on promises by kind of round."""
+    body = [
+        _row(one.policy, looks, [], f"<td>{text(kind.about)}</td>", *map(_figure, _counts(kind)), _finding(kind))
+        for one in found
+        for kind in one.kinds
+    ]
+    if not body:
+        return ""
+    figures = "".join(f'<th scope="col" class="figure">{name}</th>' for name in ("Broken", "Predicted"))
+    head = f'{_OPENING}<th scope="col">Rounds</th>{figures}<th scope="col">Verdict</th></tr></thead>'
+    caption = "<p>Promises by kind of round, as few that break in one kind could hide that too many do in another.</p>"
+    return caption + scrolling("Promises by kind of round", head, body)
+
+
+def _counts(promises: Verdict | None) -> tuple[str | None, str | None]:
+    """Broken promises, and predicted ones."""
+    return (None, None) if promises is None else (f"{promises.observed:,.0f}", number(promises.expected))
 
 
 _OPENING = '<table class="summary"><thead><tr><th scope="col">Policy</th>'
