@@ -182,3 +182,15 @@ def test_safe_arms_open_a_group_for_nothing():
     selection = a_policy(opening=1e-9).select(a_round(safe=safe))
     assert next(group for group in selection.groups if group.label == 2).arms == (12, 13)
     assert selection.kind is sa.Kind.CERTIFIED
+
+
+def test_groups_that_are_alike_are_learnt_from_those_that_were_tried():
+    """Without effects of their own nothing is advanced: others tell of them, and cost nothing."""
+    alike = sa.ExactPosterior(SHARED, 0.1).condition(a_round().contexts[:2], np.full((2, 2), 0.6))
+    policy = a_policy(tried=(0, 1, 2, 3))
+    policy.learner.posterior = alike
+    selection = policy.select(
+        a_round(constraint=sa.Mean() >= {shop: 0.1 if shop < 4 else 0.5 for shop in range(SHOPS)})
+    )
+    assert set(opened(selection)) == set()
+    assert "known from others" in {group.reason.partition(":")[0] for group in selection.untried}

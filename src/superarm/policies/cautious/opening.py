@@ -22,6 +22,7 @@ FEW = 10  # arms of a group that is opened, at most; one alone teaches too littl
 SAFER = 2.0  # times the least risk that a part of more arms may have
 RISKIEST = 0.6  # probability of a broken promise of an opening, at most
 PLACES = 0.5  # share of the places of a super arm that openings take, at most; a single one may be there
+TOLD = 0.3  # share of the variance that arms of groups tried before may explain: more, and they teach it without risk
 LOOKED_AT = 40  # groups of a round whose risk is worked out, at most
 
 
@@ -35,6 +36,7 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
     funds = account.savings + account.advance
     reasons = Reasons(len(round.labels), Why.UNCERTIFIED if account.opening == 0.0 else Why.WORTH_LESS, funds)
     candidates = ledger.labels.untried(round.labels)
+    tried = ~candidates
     candidates[best.judged.groups] = False
     if account.opening == 0.0 or not candidates.any():
         return None, reasons
@@ -55,12 +57,15 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
     places = max(1, int(PLACES * _places(search)))
     parts, p_broken = _safest_parts(search, groups, min(FEW, places))
     sizes = np.ones(len(parts)) if round.feasible.whole else np.array([len(part) for part in parts])
+    told = _told(search, parts, tried)
     chosen: list[int] = []
     spent = taken = 0.0
     for i in np.lexsort((round.grouping.first_places(search.order)[groups], p_broken)).tolist():
         needs = float(p_broken[i])
         cost = needs if needs > search.eps else 0.0
-        if needs > RISKIEST:
+        if told[i] > TOLD:
+            reasons.set(groups[i], Why.TOLD)
+        elif needs > RISKIEST:
             reasons.set(groups[i], Why.TOO_RISKY, needs)
         elif spent + cost > funds:
             reasons.set(groups[i], Why.UNPAID, needs)
@@ -137,6 +142,24 @@ def _safest_parts(search: Search, groups: IntArray, few: int) -> tuple[list[IntA
         for start, end in itertools.pairwise(starts)
     ]
     return [sets[i] for i in near], p_broken[near]
+
+
+def _told(search: Search, parts: list[IntArray], tried: Mask) -> Array:
+    """How much of the variance of an arm of each part one arm of the groups tried before, (G,), explains, at most.
+
+    It is the arm of the part that is known best. Where groups are alike it is explained, as soon as they have similar
+    arms; where a group has an effect of its own, it is not, once what they share is known.
+    """
+    judge, std = search.judge, search.belief.std[:, 1]
+    others = np.flatnonzero(tried[search.round.grouping.codes])
+    arms = np.array([part[np.argmin(std[part])] for part in parts], dtype=np.intp)
+    if not len(others) or not len(arms):
+        return np.zeros(len(arms))
+    covariance = judge.posterior.covariance(judge.points[arms], judge.points[others])[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        explained = np.square(covariance) / np.square(std[arms][:, None] * std[others])
+    most: Array = np.nan_to_num(explained, nan=0.0, posinf=0.0).max(axis=1)
+    return most
 
 
 def _with_parts(search: Search, best: Candidate, parts: list[IntArray]) -> Candidate | None:
