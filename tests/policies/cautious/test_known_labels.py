@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from superarm.errors import UnreadableFile
 from superarm.policies.cautious import known_labels
-from superarm.policies.cautious.known_labels import KnownLabels
+from superarm.policies.cautious.known_labels import ENOUGH, KnownLabels
 from superarm.storage import read, write
 
 LABELS = st.sampled_from(["a", "b", 1, 1.0, True, 2.5, (1, "a"), None, datetime.date(2026, 1, 1), frozenset("a")])
@@ -23,7 +23,7 @@ def test_known_labels_are_a_dictionary(rounds):
         before = known
         assert known.came(labels).tolist() == [label in tried for label in labels]
         assert known.untried(labels).tolist() == [not tried.get(label, False) for label in labels]
-        known = known.with_labels(labels, marks)
+        known = known.with_labels(labels, ENOUGH * marks)
         assert len(before) == len(tried)
         for label, mark in pairs:
             tried[label] = tried.get(label, False) or mark
@@ -33,13 +33,13 @@ def test_known_labels_are_a_dictionary(rounds):
 
 def test_labels_beyond_the_most_that_are_remembered_never_count_as_untried(monkeypatch):
     monkeypatch.setattr(known_labels, "MOST", 3)
-    known = KnownLabels().with_labels(["a", "b"], np.array([True, False])).with_labels(["c", "d"], np.zeros(2, bool))
+    known = KnownLabels().with_labels(["a", "b"], np.array([9, 0])).with_labels(["c", "d"], np.zeros(2, dtype=np.intp))
     assert len(known) == 3
     assert known.untried(["a", "b", "x"]).tolist() == [False, True, False]
 
 
 def test_known_labels_are_kept(tmp_path):
-    known = KnownLabels().with_labels(["a", "b", 7], np.array([True, False, True]))
+    known = KnownLabels().with_labels(["a", "b", 7], np.array([9, 0, 9]))
     write(known, tmp_path / "labels")
     loaded = read(tmp_path / "labels")
     assert loaded.keys.tobytes() == known.keys.tobytes()
@@ -47,6 +47,6 @@ def test_known_labels_are_kept(tmp_path):
 
 
 def test_labels_out_of_order_are_refused(tmp_path):
-    write(KnownLabels(keys=np.array([2, 1], dtype=np.uint64), tried=np.zeros(2, dtype=np.bool_)), tmp_path / "labels")
+    write(KnownLabels(keys=np.array([2, 1], dtype=np.uint64), outcomes=np.zeros(2, dtype=np.intp)), tmp_path / "labels")
     with pytest.raises(UnreadableFile):
         read(tmp_path / "labels")

@@ -11,7 +11,7 @@ import superarm as sa
 from superarm.policies.cautious.account import SHARE, Account
 from superarm.policies.cautious.certificates import Judged
 from superarm.policies.cautious.entry import Entry
-from superarm.policies.cautious.known_labels import KnownLabels
+from superarm.policies.cautious.known_labels import ENOUGH, KnownLabels
 from superarm.policies.cautious.ledger import HORIZON, MOST_OPENING, REMEMBERED, Ledger
 from superarm.round import Outcomes
 from tests.policies.cautious.small import EPS, PRIOR
@@ -33,7 +33,7 @@ def after(ledger, entry, judged, untried=False, **settings):
     groups = np.arange(max(1, len(judged.groups)))
     round = sa.Round(t=entry.t, contexts=groups[:, None], groups=groups, constraint=sa.Sum() <= 1, feasible=sa.AtMost())
     tried = np.full(len(groups), not untried)
-    ledger = replace(ledger, labels=KnownLabels().with_labels(round.labels, tried))
+    ledger = replace(ledger, labels=KnownLabels().with_labels(round.labels, 9 * tried))
     observed = Outcomes.of(round, judged.groups, np.full((len(judged.groups), 2), np.nan))
     return ledger.after(entry, judged, EPS, round=round, observed=observed, **settings)
 
@@ -275,7 +275,8 @@ def test_the_default_opening_follows_what_came():
 def test_a_round_in_parts_came_once():
     policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     for arm in range(3):
-        policy.update(sa.Round(**BASE), [arm], [[0.1, np.nan if arm == 1 else 0.1]])
+        for _ in range(ENOUGH):
+            policy.update(sa.Round(**BASE), [arm], [[0.1, np.nan if arm == 1 else 0.1]])
     assert (policy.ledger.rounds, policy.ledger.groups) == (1, 3)
     untried = policy.ledger.labels.untried(sa.Round(**BASE).labels)
     assert untried.tolist() == [False, True, False]  # of label 1 no outcome came that its promise is about

@@ -45,7 +45,7 @@ def a_policy(opening=1.0, tried=(0, 1), came=range(SHOPS), balance=0.0, **settin
     outcomes = np.column_stack([np.full(len(shop), 0.5), np.full(len(shop), 0.5)])
     posterior = sa.ExactPosterior(SHARED + OWN, 0.1).condition(x[seen], outcomes[seen])
     policy = sa.CautiousTCGPUCB(posterior, opening=opening, learn=False, **settings)
-    labels = KnownLabels().with_labels(list(came), np.isin(list(came), tried))
+    labels = KnownLabels().with_labels(list(came), 9 * np.isin(list(came), tried))
     policy.ledger = Ledger(account=Account(balance=balance, opening=opening), labels=labels)
     return policy
 

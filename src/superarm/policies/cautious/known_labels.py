@@ -1,4 +1,4 @@
-"""Which labels have come, and of which of them an outcome was seen: what an advance may be spent on."""
+"""Which labels have come, and how many outcomes of each were seen: what an advance may be spent on."""
 
 from __future__ import annotations
 
@@ -8,54 +8,62 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Mask
+from superarm.arguments import IntArray, Mask
 from superarm.storage import storable
 from superarm.storage.hashes import label_hashes
 
+ENOUGH = 4  # outcomes from which on a label counts as tried: one or two, met while exploring, tell little of a group
 MOST = 50_000  # labels that are remembered; those after them never count as untried
 
 Keys = npt.NDArray[np.uint64]
 
 
-@storable(shapes={"keys": "n", "tried": "n"})
+@storable(shapes={"keys": "n", "outcomes": "n"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KnownLabels:
     """The labels that came, by fingerprint; immutable."""
 
     keys: Keys = field(default_factory=lambda: np.empty(0, dtype=np.uint64))  # (n,) ascending
-    tried: Mask = field(default_factory=lambda: np.empty(0, dtype=np.bool_))  # (n,) whether an outcome was seen
+    outcomes: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (n,) seen, counted up to ENOUGH
 
     def _check_fields(self) -> None:
-        """Fingerprints ascend."""
+        """Fingerprints ascend, and counts are such."""
         if (self.keys[1:] <= self.keys[:-1]).any():
             raise ValueError("labels out of order")
+        if not ((self.outcomes >= 0) & (self.outcomes <= ENOUGH)).all():
+            raise ValueError("outcomes out of range")
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    @property
+    def tried(self) -> Mask:
+        """(n,) which labels have been tried."""
+        return self.outcomes >= ENOUGH
 
     def came(self, labels: Iterable[Hashable]) -> Mask:
         """(G,) which of the labels have come before."""
         return self._find(keys_of(labels))[1]
 
     def untried(self, labels: Iterable[Hashable]) -> Mask:
-        """(G,) of which labels no outcome was seen, as far as is remembered."""
+        """(G,) which labels have not been tried, as far as is remembered."""
         place, known = self._find(keys_of(labels))
         if len(self) >= MOST:
             return known & ~self.tried[place]
         return ~known | ~self.tried[place] if len(self) else ~known
 
-    def with_labels(self, labels: Iterable[Hashable], tried: Mask) -> KnownLabels:
-        """With the labels of a round, of which those marked, (G,), have now been tried."""
+    def with_labels(self, labels: Iterable[Hashable], outcomes: IntArray) -> KnownLabels:
+        """With the labels of a round, and so many more outcomes of each, (G,)."""
         keys = keys_of(labels)
         place, known = self._find(keys)
-        if known.all() and (not len(self) or self.tried[place[tried]].all()):
+        if known.all() and (not len(self) or self.tried[place[outcomes > 0]].all()):
             return self
-        marked = self.tried.copy()
-        marked[place[known & tried]] = True
+        counts = self.outcomes.copy()
+        counts[place[known]] = np.minimum(counts[place[known]] + outcomes[known], ENOUGH)
         new, first = np.unique(keys[~known], return_index=True)
-        new, of_new = new[: MOST - len(self)], tried[~known][first][: MOST - len(self)]
+        new, of_new = new[: MOST - len(self)], np.minimum(outcomes[~known][first], ENOUGH)[: MOST - len(self)]
         at = np.searchsorted(self.keys, new)
-        return replace(self, keys=np.insert(self.keys, at, new), tried=np.insert(marked, at, of_new))
+        return replace(self, keys=np.insert(self.keys, at, new), outcomes=np.insert(counts, at, of_new))
 
     def _find(self, keys: Keys) -> tuple[npt.NDArray[np.intp], Mask]:
         """(G,) where each key is, and whether it is there."""

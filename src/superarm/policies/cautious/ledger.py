@@ -88,12 +88,12 @@ class Ledger:
         groups = self.groups + first * places(round)
         if opening is None:
             opening = MOST_OPENING * groups / rounds * (horizon or max(HORIZON, rounds))
-        tried = np.zeros(len(round.labels), dtype=np.bool_)
-        tried[round.grouping.codes[observed.arms[~np.isnan(observed.values[:, 1])]]] = True
+        seen = observed.arms[~np.isnan(observed.values[:, 1])]
+        outcomes = np.bincount(round.grouping.codes[seen], minlength=len(round.labels))
         return Ledger(
             account=account.granted(opening),
             entries=(*others, entry)[-REMEMBERED:],
-            labels=self.labels.with_labels(round.labels, tried),
+            labels=self.labels.with_labels(round.labels, outcomes),
             rounds=rounds,
             groups=groups,
         )

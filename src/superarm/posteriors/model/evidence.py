@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.history import collapse
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.learning.problem import Part, Problem, fit, theta_of
+from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import Log
 from superarm.posteriors.model.shape import Effects, Shape, with_every_lengthscale, with_stationary
 
@@ -22,7 +24,7 @@ SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter
 PROMISING = 2.0  # nats by which a first guess may fall behind what is needed and still be worth a fit
 MOST_ROWS = 200  # that shapes are judged on; their third power is the cost
 SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
-BENEFIT_OF_DOUBT = 2.0  # nats by which groups that differ must be told to differ by constants alone
+BENEFIT_OF_DOUBT = 2.0  # nats by which anything else must be better than groups with functions of their own
 NOTHING, OFFSET, DEVIATION = (False, False, False), (True, False, False), (True, True, False)
 # Which group effects there may be (offset, deviation, fresh), and how many parts each counts as.
 EFFECTS = {NOTHING: 0, DEVIATION: 1, OFFSET: 1, (False, False, True): 1, (True, False, True): 2}
@@ -55,12 +57,16 @@ class Judgement:
             return now, result.evidence
         return now.learnt(result.kernel, result.noise[0]), result.evidence
 
-    def best(self, now: Shape, given: Shape) -> tuple[Shape, Shape]:
-        """The best of the present shape, which was fitted before, and its rivals, and what is given of it."""
+    def best(self, now: Shape, given: Shape, features: Features | None = None) -> tuple[Shape, Shape]:
+        """The best of the present shape, which was fitted before, and its rivals, and what is given of it.
+
+        With ``features``, nothing was given, and whether 0-or-1 features are smooth ones is in question, too.
+        """
         variance = given.variance(self.log.contexts[self.rows])
         given = given.having(now, variance)
         _, evidence = self._first_look(now, given, sizes=(1.0,))
-        for change in (self._effects, self._smoothness, self._lengthscales):
+        columns = partial(self._columns, features)
+        for change in (self._effects, self._smoothness, self._lengthscales, columns):
             best = now, given, evidence
             for rival, its_given, needed in change(now, given, variance):
                 sizes = SIZES if sum(rival.effects.present) > sum(now.effects.present) else (1.0,)
@@ -84,8 +90,10 @@ class Judgement:
             )
             more = EFFECTS[parts] - EFFECTS[now.effects.present]
             needed = max(0.0, ADOPTED * more) * min(1.0, len(self.rows) / TELLING)
-            if {parts, now.effects.present} == {OFFSET, DEVIATION}:
-                needed = BENEFIT_OF_DOUBT if parts == OFFSET else -BENEFIT_OF_DOUBT
+            if now.effects.present == DEVIATION:
+                needed = max(needed, BENEFIT_OF_DOUBT)
+            elif now.effects.present == OFFSET and parts == DEVIATION:
+                needed = -BENEFIT_OF_DOUBT
             yield replace(now, effects=effects), replace(given, effects=guess), needed
 
     def _smoothness(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
@@ -102,6 +110,14 @@ class Judgement:
             base, its_base = (with_every_lengthscale(shape.base, dimension) for shape in (now, given))
             if base is not None and its_base is not None:
                 yield replace(now, base=base), replace(given, base=its_base), ADOPTED
+
+    def _columns(self, features: Features | None, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """Features that are 0 or 1 as part of the smooth function, or not."""
+        if features is None or len(features.graded) == len(features.mean):
+            return
+        every = not now.every_column
+        rival = Shape.guess(features, given.mean, given.constant**0.5, every_column=every).in_kind_of(now)
+        yield replace(now, base=rival.base), replace(given, base=rival.base), ADOPTED if every else SMOOTHER
 
     def _first_look(self, rival: Shape, given: Shape, sizes: tuple[float, ...]) -> tuple[Shape, float]:
         """The rival with effects of the best of some sizes, and its evidence before any fit."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import Array
+from superarm.arguments import Array, IntArray, Mask
 from superarm.storage import storable
 
 FARTHEST = 1e140  # features beyond count as this: squares of all of them are numbers
@@ -46,6 +46,19 @@ class Features:
             low=np.minimum(self.low, other.low),
             high=np.maximum(self.high, other.high),
         )
+
+    @property
+    def binary(self) -> Mask:
+        """(D,) which features are 0 or 1 in every arm: then, and only then, variance = mean (1 - mean)."""
+        variance, chance = self.squares / self.count, self.mean * (1.0 - self.mean)
+        unit: Mask = (self.low == 0.0) & (self.high == 1.0)
+        return unit & (np.abs(variance - chance) <= 1e-9)
+
+    @property
+    def graded(self) -> IntArray:
+        """The features that are more than 0 or 1; all, where there are none."""
+        graded = np.flatnonzero(~self.binary)
+        return graded if len(graded) else np.arange(len(self.mean))
 
     @property
     def scale(self) -> Array:

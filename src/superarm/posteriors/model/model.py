@@ -16,6 +16,7 @@ import numpy as np
 
 from superarm.arguments import Array
 from superarm.errors import InvalidArgument
+from superarm.kernels.kernel import parameters
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.model.evidence import Judgement
@@ -194,6 +195,8 @@ class Model:
             now = given
         else:
             now = replace(now, mean=given.mean, constant=given.constant)
+            if len(parameters(now.base)) != len(parameters(given.base)):  # features are of another kind than before
+                now = replace(now, base=given.base)
         if len(values) < learning.least:
             return (given if changed or self.given is None else now), given, changed
         judgement = Judgement.of(self.log, output, learning, rng)
@@ -201,7 +204,7 @@ class Model:
             given = given.having(now, given.variance(self.log.contexts))
             now, _ = judgement.fitted(now, given, starts=2 if search else 1)
         if search:
-            best, given = judgement.best(now, given)
+            best, given = judgement.best(now, given, None if self.given is not None else self.features)
             changed |= not best.alike(now)
             now = best
         return now, given, changed
@@ -214,7 +217,8 @@ class Model:
         if self.given is None:
             before = 0.0 if now is None else math.sqrt(now.constant)
             std = max(std, before) or 0.1 * abs(mean) or 1.0  # picked outcomes are alike: never a smaller scale
-            given = Shape.guess(self.features, mean, std)
+            every = now is not None and now.every_column
+            given = Shape.guess(self.features, mean, std, every_column=every)
             return (given if now is None else given.in_kind_of(now)), True
         given = self.given[output]
         if len(values) < FEW:

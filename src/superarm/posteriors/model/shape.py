@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from superarm.arguments import Array
-from superarm.kernels.effects import Constant, GroupEffects, Trend
+from superarm.kernels.effects import Constant, GroupEffects, OfColumns, Trend
 from superarm.kernels.kernel import Kernel, PairOfKernels, ProductKernel, ScaledKernel, SumKernel, parameters
 from superarm.kernels.stationary import Matern52, Stationary
 from superarm.posteriors.model.features import Features
@@ -62,18 +62,22 @@ class Shape:
     effects: Effects = Effects()
 
     @staticmethod
-    def guess(features: Features, mean: float, std: float) -> Shape:
+    def guess(features: Features, mean: float, std: float, *, every_column: bool = False) -> Shape:
         """Nothing is known: a smooth and a linear part, each of the variance of the outcomes.
 
-        Distances grow as the square root of the number of features, and so do the lengthscales.
+        Distances grow as the square root of the number of features, and so do the lengthscales. Features that are 0 or
+        1 have a linear part alone, or all that is smooth would have to be learnt for each of them afresh; with
+        ``every_column`` they are as all others.
         """
         std = min(max(std, SMALLEST), LARGEST)
         scale, variance = features.scale, std**2
-        lengthscale = tuple((np.sqrt(len(scale)) * scale).tolist())
-        base = SumKernel(
-            Matern52(lengthscale=lengthscale, variance=variance),
-            Trend(origin=tuple(features.mean.tolist()), scale=tuple(scale.tolist()), variance=variance),
-        )
+        columns = np.arange(len(scale)) if every_column else features.graded
+        lengthscale = tuple((np.sqrt(len(columns)) * scale[columns]).tolist())
+        smooth: Kernel = Matern52(lengthscale=lengthscale, variance=variance)
+        if len(columns) < len(scale):
+            smooth = OfColumns(base=smooth, columns=tuple(columns.tolist()))
+        trend = Trend(origin=tuple(features.mean.tolist()), scale=tuple(scale.tolist()), variance=variance)
+        base = SumKernel(smooth, trend)
         return Shape(
             base=base,
             noise=QUIET * std,
@@ -102,6 +106,11 @@ class Shape:
     def having(self, like: Shape, variance: float) -> Shape:
         """With first guesses of the effects that another shape has; ``variance`` is that of the shared function."""
         return replace(self, effects=Effects.guess(like.effects.present, variance))
+
+    @property
+    def every_column(self) -> bool:
+        """Whether its smooth part is of all features."""
+        return not isinstance(getattr(self.base, "first", None), OfColumns)
 
     def alike(self, other: Shape) -> bool:
         """Whether both differ in the values of hyperparameters alone."""
@@ -140,6 +149,8 @@ def stationary_kind(kernel: Kernel) -> type[Stationary] | None:
     """The class of the first stationary part of a kernel."""
     if isinstance(kernel, Stationary):
         return type(kernel)
+    if isinstance(kernel, OfColumns):
+        return stationary_kind(kernel.base)
     if isinstance(kernel, PairOfKernels):
         return stationary_kind(kernel.first) or stationary_kind(kernel.second)
     return None
@@ -149,6 +160,9 @@ def with_stationary(kernel: Kernel, kind: type[Stationary]) -> Kernel | None:
     """The kernel with the first of its stationary parts replaced by one of another kind; None where there is none."""
     if isinstance(kernel, Stationary):
         return kind(lengthscale=kernel.lengthscale, variance=kernel.variance)
+    if isinstance(kernel, OfColumns):
+        part = with_stationary(kernel.base, kind)
+        return None if part is None else replace(kernel, base=part)
     if isinstance(kernel, PairOfKernels):
         for name in ("first", "second"):
             part = with_stationary(getattr(kernel, name), kind)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from superarm.kernels.effects import Constant, Trend
+from superarm.kernels.effects import Constant, OfColumns, Trend
 from superarm.kernels.kernel import Kernel, ProductKernel, SumKernel
 from superarm.kernels.stationary import Stationary
 from superarm.posteriors.model.shape import Shape
@@ -35,6 +35,8 @@ def kernel_in_words(kernel: Kernel) -> str:
         return f"{kernel_in_words(kernel.first)} + {kernel_in_words(kernel.second)}"
     if isinstance(kernel, ProductKernel):
         return f"{kernel_in_words(kernel.first)} times {kernel_in_words(kernel.second)}"
+    if isinstance(kernel, OfColumns):
+        return f"{kernel_in_words(kernel.base)} in {len(kernel.columns)} features"
     if isinstance(kernel, Constant):
         return f"a constant (size {math.sqrt(kernel.variance):.3g})"
     if isinstance(kernel, Trend):
