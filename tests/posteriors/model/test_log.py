@@ -62,6 +62,20 @@ def test_a_sample_takes_whole_groups_of_rounds_and_is_the_same_again():
     assert len(set(log.rounds[rows])) > 15, "from all times"
 
 
+def test_a_sample_has_the_few_rows_that_lie_elsewhere():
+    """Hundreds of outcomes near 1 must not hide the six that were explored: these tell a lengthscale."""
+    rng = np.random.default_rng(0)
+    log, explored = Log.empty(1), np.linspace(0.0, 0.5, 6)
+    for t in range(1, 40):
+        x = explored if t == 1 else rng.uniform(0.9, 1.0, 20)
+        round = sa.Round(t=t, contexts=x[:, None], groups=np.arange(len(x)) // 2, feasible=sa.AtMost(1))
+        log = log.with_rows(round, np.arange(len(x)), np.zeros((len(x), 2)))
+    rows = log.sample(1, 60)
+    assert len(rows) == len(set(rows.tolist())) == 60
+    assert set(explored) <= set(log.contexts[rows, 0])
+    assert np.count_nonzero(log.contexts[rows, 0] >= 0.9) == 54
+
+
 def test_a_sample_has_only_rows_with_a_value_of_the_output():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(12, 2))

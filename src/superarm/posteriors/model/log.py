@@ -11,6 +11,7 @@ from superarm.round import Round
 from superarm.storage import storable
 from superarm.storage.hashes import label_hashes
 
+SPREAD = 4  # every so many-th row of a sample may be there to be far from the others
 MOST = 2000  # rows kept, and distinct points beyond which the cost of a model of its own shape does not grow
 
 
@@ -78,20 +79,39 @@ class Log:
     def sample(self, output: int, at_most: int) -> IntArray:
         """Rows with a value of an output, at most so many: the parts of whole groups in whole rounds, the latest last.
 
-        Parts are taken at random, the same ones whenever the log is the same.
+        Up to half of them are parts with rows that lie as far apart as can be: what is picked often lies together, and
+        the few outcomes elsewhere tell most of a lengthscale. The others are taken at random, the same ones whenever
+        the log is the same.
         """
         present = np.flatnonzero(self.present[:, output])
         if len(present) <= at_most:
             return present
         _, part = np.unique(np.column_stack([self.rounds, self.keys])[present], axis=0, return_inverse=True)
-        turn = np.random.default_rng(len(self)).permutation(part.max() + 1)[part.ravel()]
-        order = np.argsort(turn, kind="stable")
+        turn = np.random.default_rng(len(self)).permutation(part.max() + 1)
+        spread = part.ravel()[_spread(self.contexts[present], at_most // SPREAD)]
+        far = np.array(list(dict.fromkeys(spread.tolist())), dtype=np.intp)
+        far = far[np.cumsum(np.bincount(part.ravel())[far]) <= at_most // 2]
+        turn[far] = np.arange(len(far)) - len(far)
+        order = np.argsort(turn[part.ravel()], kind="stable")
         return np.sort(present[order[:at_most]])
 
     def outcomes(self, output: int) -> Array:
         """All that came of one output."""
         came: Array = self.values[self.present[:, output], output]
         return came
+
+
+def _spread(contexts: Array, n: int) -> IntArray:
+    """n of the contexts (m, D), each the farthest from those before it in standardised features."""
+    scale = contexts.std(axis=0)
+    x = (contexts - contexts.mean(axis=0)) / np.where(scale > 0.0, scale, 1.0)
+    nearest = np.square(x).sum(axis=1)
+    chosen = np.empty(n, dtype=np.intp)
+    for i in range(n):
+        chosen[i] = np.argmax(nearest)
+        away = np.square(x - x[chosen[i]]).sum(axis=1)
+        nearest = away if i == 0 else np.minimum(nearest, away)
+    return chosen
 
 
 def with_columns(contexts: Array, keys: Array, rounds: Array, columns: int) -> Array:
