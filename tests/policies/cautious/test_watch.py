@@ -254,6 +254,7 @@ def test_the_policy_certifies_by_the_wider_variances(surprised):
     widening = policy.watch.widening
     assert widening.tau2 > 1.0
     assert f"certificates widened since t = {policy.watch.since}" in repr(policy)
+    assert str(policy).endswith(f"watch: certificates widened since t = {policy.watch.since}: {widening}")
     round = shops(9, np.random.default_rng(9), np.zeros(6))[0]
     selection = policy.select(round)
     posterior, points = policy.learner.view(round)

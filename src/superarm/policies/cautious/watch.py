@@ -161,10 +161,13 @@ class Watch:
     told: bool = False
     outcomes: int = 0
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         if self.since is None:
-            return "Watch(certificates not widened)"
-        return f"Watch(certificates widened since t = {self.since}: {self.widening})"
+            return "certificates not widened"
+        return f"certificates widened since t = {self.since}: {self.widening}"
+
+    def __repr__(self) -> str:
+        return f"Watch({self})"
 
     def after(self, seen: Residuals, t: int) -> Watch:
         """The watch when the outcomes of round t have come; a warning where the first widening lasts."""
