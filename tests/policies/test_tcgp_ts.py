@@ -141,3 +141,27 @@ def test_it_needs_a_posterior_to_draw_from():
         sa.TCGPTS(PRIOR, oracle=3)
     with pytest.raises(InvalidArgument, match="round"):
         sa.TCGPTS(PRIOR).select(None)
+
+
+@pytest.mark.parametrize(
+    ("feasible", "most"),
+    [(sa.AtMost(40), 10), (sa.AtMost(6), 6), (sa.AtMost(), 10), (sa.Exactly(20), 20), (sa.WholeGroups(5), 8)],
+)
+def test_few_arms_are_played_until_sixteen_outcomes_are_known(feasible, most):
+    rng = np.random.default_rng(0)
+    round = sa.Round(
+        t=1,
+        contexts=rng.uniform(size=(40, 2)),
+        groups=np.repeat(np.arange(10), 4),
+        constraint=sa.Sum() <= 100.0,
+        feasible=feasible,
+    )
+    prior = sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.1, mean=1.0)
+    bold = len(sa.TCGPTS(prior, learn=False).select(round).arms)
+    policy = sa.TCGPTS(prior)
+    first = policy.select(round)
+    assert len(first.arms) == most
+    assert first.kind is (sa.Kind.EXPLORING if most < bold else None)
+    assert first.upper_bound >= first.value
+    policy.update(round, np.arange(16), rng.normal(1.0, 1.0, (16, 2)))
+    assert len(policy.select(round).arms) == bold

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -11,15 +12,18 @@ import numpy.typing as npt
 from superarm import storage
 from superarm.arguments import Array, Seed
 from superarm.errors import InvalidArgument, safe_repr
+from superarm.feasible import AtMost, Feasible, WholeGroups
 from superarm.indices import Indices
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
+from superarm.policies.cautious.explore import MOST_ARMS
+from superarm.policies.cautious.start_up import is_starting
 from superarm.policies.learner import Learner, LearningPolicy, found_by, oracle_or_exact
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Round
-from superarm.selection import Selection
+from superarm.selection import Kind, Selection, Status
 
 DRAW = 1  # the stream of the draws, apart from that of the ties
 
@@ -44,7 +48,9 @@ class TCGPTS(LearningPolicy):
     uncertain, as it is under upper confidence bounds, but follows one guess at the truth. There is no width to set and,
     here, no bound on the regret. Beyond 2,000 distinct contexts 1,000 are drawn jointly and the others given these (see
     :mod:`superarm.posteriors.joint_draws` for what that leaves out). A promise is judged by a draw that is as likely
-    too strict as too lax.
+    too strict as too lax. Until sixteen outcomes are known a draw is little more than chance, so at most ten arms, or
+    two whole groups, are then played (``Exactly`` is filled all the same); with ``learn=False`` the prior is believed
+    from the first round on.
 
     Parameters
     ----------
@@ -98,8 +104,19 @@ class TCGPTS(LearningPolicy):
 
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
-        belief = self.learner.belief(round)
-        indices = self.indices(round)
-        good = GoodSubgroups(round, indices.satisfying, self.learner.tie_order(round))
-        selection = found_by(self.oracle(indices.reward, round, good))
+        posterior, points = self.learner.view(round)
+        belief, indices = posterior.predict(points), self.indices(round)
+        starting = self.learner.learning is not None and is_starting(round, posterior)
+        few = replace(round, feasible=_fewer(round.feasible)) if starting else round
+        good = GoodSubgroups(few, indices.satisfying, self.learner.tie_order(round))
+        selection = found_by(self.oracle(indices.reward, few, good))
+        if few.feasible is not round.feasible:  # what is best among few arms says nothing of many
+            selection = replace(selection, status=Status.LIMIT, upper_bound=math.inf, kind=Kind.EXPLORING)
         return replace(selection, belief=belief[selection.arms])
+
+
+def _fewer(feasible: Feasible) -> Feasible:
+    """As few arms as exploring takes, where fewer are allowed."""
+    if isinstance(feasible, AtMost):
+        return AtMost(MOST_ARMS if feasible.k is None else min(feasible.k, MOST_ARMS), per_group=feasible.per_group)
+    return WholeGroups(min(feasible.n, 2)) if isinstance(feasible, WholeGroups) else feasible

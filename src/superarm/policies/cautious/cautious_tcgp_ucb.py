@@ -153,7 +153,9 @@ class CautiousTCGPUCB(LearningPolicy):
 
     def _search(self, round: Round, posterior: Posterior, points: Array) -> Search:
         belief, eps = posterior.predict(points), 1.0 - self.confidence
-        judge = Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps, widening=self._widening)
+        passing = 0.0 if self.learner.model is None else self.learner.model.passing
+        covarying = cast(CovaryingPosterior, posterior)
+        judge = Judge(round, covarying, points, belief, eps, widening=self._widening, passing=passing)
         return (GroupSearch if round.feasible.whole else SubsetSearch)(
             round=round,
             index=belief.mean[:, 0] + self.reward_width * belief.std[:, 0],
@@ -175,7 +177,8 @@ class CautiousTCGPUCB(LearningPolicy):
             chosen = (on_credit(search) or known) if best is None else best
             # The empty super arm breaks no promise.
             return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen, reasons
-        teaches = np.square(search.judge.belief.std[:, 1]) >= self.must_teach * search.judge.noise
+        variance = np.square(search.judge.belief.std[:, 1]) - search.judge.passing
+        teaches = variance >= self.must_teach * search.judge.noise
         opened, reasons = opening(best, search, self.ledger, teaches)
         tried = opened or trial(best, search, balance=self.ledger.account.savings, teaches=teaches)
         chosen = tried or best

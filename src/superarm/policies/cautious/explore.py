@@ -53,6 +53,7 @@ class Uncertainty:
     def __init__(self, judge: Judge) -> None:
         self.posterior = judge.posterior
         self.noise = judge.noise
+        self.known_enough = judge.noise + judge.passing  # no arm of a smaller variance is worth an outcome
         first, self.at = distinct_rows(judge.points)  # at: (M,)
         self.points = judge.points[first]
         small = len(self.points) <= AT_ONCE
@@ -161,8 +162,8 @@ def _arms(
             break
         variance = uncertainty.variance
         greatest = float(variance[free].max())
-        if greatest > uncertainty.noise:
-            candidates = np.flatnonzero(free & (variance >= max(NEARLY * greatest, uncertainty.noise)))
+        if greatest > uncertainty.known_enough:
+            candidates = np.flatnonzero(free & (variance >= max(NEARLY * greatest, uncertainty.known_enough)))
         elif must_fill:
             candidates = np.flatnonzero(free)
         else:
@@ -200,9 +201,9 @@ def _whole_groups(start: Candidate, judge: Judge, n: int, order: IntArray, hopef
         greatest[picked | ~hopeful] = 0.0
         if added.any():
             greatest[whole.p_broken > risk] = 0.0
-        if greatest.max(initial=0.0) <= uncertainty.noise:
+        if greatest.max(initial=0.0) <= uncertainty.known_enough:
             break
-        candidates = np.flatnonzero(greatest >= max(NEARLY_WHOLE * greatest.max(), uncertainty.noise))
+        candidates = np.flatnonzero(greatest >= max(NEARLY_WHOLE * greatest.max(), uncertainty.known_enough))
         ranks = np.lexsort((first[candidates], -greatest[candidates], whole.regret[candidates]))
         group = int(candidates[ranks[0]])
         picked[group] = added[group] = True

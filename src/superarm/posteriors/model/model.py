@@ -84,6 +84,11 @@ class Model:
         """How many columns points have beside the features."""
         return 0 if self.shapes is None else max(shape.effects.columns for shape in self.shapes)
 
+    @property
+    def passing(self) -> float:
+        """Variance of the second outcome that is drawn anew in every round, so that nothing is learnt of it."""
+        return 0.0 if self.shapes is None else self.shapes[1].effects.fresh
+
     def points(self, round: Round) -> Array:
         """(M, P) the points of all arms of a round."""
         return self._points(round, self.columns)

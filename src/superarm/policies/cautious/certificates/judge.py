@@ -78,6 +78,7 @@ class Judge:
 
     ``points``, (M, P), are those of the posterior at all arms. ``belief`` is about ``arms``, ascending, or by default
     about all arms of the round; no others can be judged. Certificates are wider than both by ``widening``.
+    ``passing`` is a part of the variance that is drawn anew in every round, so that outcomes teach nothing of it.
     """
 
     def __init__(
@@ -89,9 +90,10 @@ class Judge:
         eps: float,
         arms: IntArray | None = None,
         widening: Widening = NONE,
+        passing: float = 0.0,
     ) -> None:
         self.round, self.posterior, self.points, self.belief, self.eps = round, posterior, points, belief, eps
-        self.widening, self._arms = widening, arms
+        self.widening, self.passing, self._arms = widening, passing, arms
         self.certificates = [certificate_of(promise.reward, eps) for promise in round.promises]
         # Per group: the number of its promise (-1: none), and the threshold.
         groups = len(round.labels)
