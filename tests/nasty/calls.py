@@ -243,6 +243,7 @@ CALLS: dict[str, Call] = {
             "covariance": {"contexts": CONTEXTS, "others": CONTEXTS},
             "learned": {"learning": sa.Learning(starts=1, at_most=20, least=2), "seed": 0},
             "rougher": {"factor": 0.3},
+            "bounded": {},
             "log_marginal_likelihood": {},
             "predict": {"contexts": CONTEXTS},
             "sample": {"contexts": CONTEXTS, "n": 2, "seed": 0},

@@ -146,7 +146,9 @@ class Sparing:
 
 
 @pytest.mark.parametrize(
-    "reward", [sa.Sum(), sa.Mean(), sa.Max(), sa.Variance(), sa.Custom(np.median, monotone="increasing")], ids=repr
+    "reward",
+    [sa.Sum(), sa.Mean(), sa.Max(), sa.Variance(), sa.Custom(np.median, monotone="increasing")],
+    ids=lambda reward: type(reward).__name__,
 )
 def test_groups_of_any_size_are_explored_without_their_covariances(reward):
     arms = 4000
