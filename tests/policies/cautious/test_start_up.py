@@ -144,7 +144,6 @@ def test_a_wide_posterior_has_its_variances_of_the_second_output_multiplied():
         ({0: sa.Mean() >= 9.0, 2: sa.Mean() >= 5.0}, sa.AtMost(5), 2.0),
         (sa.Mean() >= 5.0, sa.AtMost(0), 0.0),
     ],
-    ids=str,
 )
 def test_what_promises_demand(constraint, feasible, expected):
     belief = Belief(mean=np.full((12, 2), 1.0), std=np.full((12, 2), 2.0))
