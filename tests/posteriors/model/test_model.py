@@ -251,6 +251,8 @@ def test_another_number_of_features_is_refused_by_name_and_changes_nothing(prior
 def test_no_outcome_one_arm_and_no_arm(kind, prior):
     policy = POLICIES[kind](PRIORS[prior])
     rng = np.random.default_rng(0)
+    for width in (0, 1, 2):
+        policy.select(sa.Round(t=1, contexts=np.empty((0, width)), groups=[], feasible=sa.AtMost(2)))
     nothing = sa.Round(t=1, contexts=np.empty((0, 2)), groups=[], constraint=sa.Mean() >= 0.0, feasible=sa.AtMost(2))
     assert not len(policy.select(nothing).arms)
     policy.update(nothing, [], np.empty((0, 2)))
@@ -264,17 +266,21 @@ def test_no_outcome_one_arm_and_no_arm(kind, prior):
     for value in (0.5, 0.5, 0.4):
         policy.select(one)
         policy.update(one, [0], [[value, np.nan]])
-    policy.select(nothing)
+    for width in (0, 1, 2, 5):
+        policy.select(sa.Round(t=4, contexts=np.empty((0, width)), groups=[], feasible=sa.AtMost(2)))
     assert np.isfinite(policy.select(one).value)
 
 
-@pytest.mark.parametrize("size", [0.0, 1e-300, 1e-100, 1e30, 1e99])
-def test_outcomes_of_any_size_leave_no_policy_stuck(size):
-    policy, rng = sa.TCGPUCB(), np.random.default_rng(0)
+@pytest.mark.filterwarnings("ignore:hyperparameters were learnt up to a limit")
+@pytest.mark.parametrize("alike", [False, True])
+@pytest.mark.parametrize("size", [0.0, 1e-300, 1e-100, 1e30, 1e100])
+@pytest.mark.parametrize("prior", ["no prior", "prior"])
+def test_outcomes_of_any_size_leave_no_policy_stuck(prior, size, alike):
+    policy, rng = sa.TCGPUCB(PRIORS[prior]), np.random.default_rng(0)
     for t in range(1, 8):
         round = arrived(t, rng)
         selection = policy.select(round)
-        policy.update(round, np.arange(8), size * rng.uniform(-1.0, 1.0, (8, 2)))
+        policy.update(round, np.arange(8), size * (1.0 if alike else rng.uniform(-1.0, 1.0, (8, 2))) * np.ones((8, 2)))
         assert np.isfinite(selection.value)
     assert policy.learner.model.decisions == 7
 

@@ -22,7 +22,7 @@ from superarm.posteriors.learning import Learning
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import MOST, Log, group_keys, with_columns
-from superarm.posteriors.model.shape import Shape
+from superarm.posteriors.model.shape import LARGEST, Shape
 from superarm.posteriors.model.story import NAMES, adopted
 from superarm.posteriors.model.words import shape_in_words
 from superarm.posteriors.outputs import Independent
@@ -94,6 +94,9 @@ class Model:
         return self._points(round, self.columns)
 
     def _points(self, round: Round, columns: int) -> Array:
+        if not len(round):  # whatever the shape of no contexts
+            known = round.contexts.shape[1] if self.features is None else len(self.features.mean)
+            return np.empty((0, max(known, 1) + columns))
         if columns == 0:
             return round.contexts
         return with_columns(round.contexts, group_keys(round), np.full(len(round), float(round.t)), columns)
@@ -102,7 +105,8 @@ class Model:
         """What is believed in a round, and at which points; before any outcome this round's features set the scale."""
         self._check_dimension(round)
         if posterior is None:
-            features = self.features or Features.of(round.contexts if len(round) else np.zeros((1, 1)))
+            width = self._points(round, 0).shape[1]
+            features = self.features or Features.of(round.contexts if len(round) else np.zeros((1, width)))
             shape = Shape.guess(features, 0.0, 1.0)
             posterior = _posterior((shape, shape), Log.empty(len(features.mean)), shape.effects.columns)
             return posterior, self._points(round, shape.effects.columns)
@@ -232,7 +236,7 @@ class Model:
         total = math.sqrt(variance + given.noise**2)
         if abs(mean - given.mean) <= FAR * total and std <= FAR * total:
             return given, False
-        return given.rescaled(mean, max(1.0, std / total), variance), True
+        return given.rescaled(mean, max(1.0, min(std, LARGEST) / total), variance), True
 
 
 def _in_order(round: Round, observed: Outcomes) -> Outcomes:
