@@ -45,12 +45,11 @@ class KnownLabels:
         """(G,) which of the labels have come before."""
         return self._find(keys_of(labels))[1]
 
-    def untried(self, labels: Iterable[Hashable]) -> Mask:
-        """(G,) which labels have not been tried, as far as is remembered."""
+    def untried(self, labels: Iterable[Hashable], enough: int = ENOUGH) -> Mask:
+        """(G,) of which labels fewer than ``enough`` outcomes were seen, as far as is remembered."""
         place, known = self._find(keys_of(labels))
-        if len(self) >= MOST:
-            return known & ~self.tried[place]
-        return ~known | ~self.tried[place] if len(self) else ~known
+        fewer = self.outcomes[place] < enough if len(self) else ~known
+        return known & fewer if len(self) >= MOST else ~known | fewer
 
     def with_labels(self, labels: Iterable[Hashable], outcomes: IntArray) -> KnownLabels:
         """With the labels of a round, and so many more outcomes of each, (G,)."""

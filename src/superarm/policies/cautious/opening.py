@@ -1,4 +1,4 @@
-"""OPENING: groups that were never tried are tried early, where that risks least, on an advance if need be.
+"""OPENING: groups that were never or hardly tried are tried early, where that risks least, on an advance if need be.
 
 Exploring ends as soon as anything is certified. From then on what is saved pays for one trial in many rounds, so of
 groups that differ most would not be tried for long. One broken promise risked in the first rounds is worth more than
@@ -22,7 +22,7 @@ FEW = 10  # arms of a group that is opened, at most; one alone teaches too littl
 SAFER = 2.0  # times the least risk that a part of more arms may have
 RISKIEST = 0.6  # probability of a broken promise of an opening, at most
 PLACES = 0.5  # share of the places of a super arm that openings take, at most; a single one may be there
-TOLD = 0.3  # share of the variance that arms of groups tried before may explain: more, and they teach it without risk
+TOLD = 0.3  # share of the variance that an arm of another group may explain: more, and the group is like others
 LOOKED_AT = 40  # groups of a round whose risk is worked out, at most
 
 
@@ -36,7 +36,7 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
     funds = account.savings + account.advance
     reasons = Reasons(len(round.labels), Why.UNCERTIFIED if account.opening == 0.0 else Why.WORTH_LESS, funds)
     candidates = ledger.labels.untried(round.labels)
-    tried = ~candidates
+    unseen = ledger.labels.untried(round.labels, 1)
     candidates[best.judged.groups] = False
     if account.opening == 0.0 or not candidates.any():
         return None, reasons
@@ -57,13 +57,15 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
     places = max(1, int(PLACES * _places(search)))
     parts, p_broken = _safest_parts(search, groups, min(FEW, places))
     sizes = np.ones(len(parts)) if round.feasible.whole else np.array([len(part) for part in parts])
-    told = _told(search, parts, tried)
+    told = _told(search, parts)
     chosen: list[int] = []
     spent = taken = 0.0
     for i in np.lexsort((round.grouping.first_places(search.order)[groups], p_broken)).tolist():
         needs = float(p_broken[i])
         cost = needs if needs > search.eps else 0.0
-        if told[i] > TOLD:
+        if needs <= search.eps and not unseen[groups[i]]:
+            reasons.set(groups[i], Why.WORTH_LESS)  # it is certified, and will be picked where it is worth it
+        elif told[i] > TOLD:
             reasons.set(groups[i], Why.TOLD)
         elif needs > RISKIEST:
             reasons.set(groups[i], Why.TOO_RISKY, needs)
@@ -144,21 +146,19 @@ def _safest_parts(search: Search, groups: IntArray, few: int) -> tuple[list[IntA
     return [sets[i] for i in near], p_broken[near]
 
 
-def _told(search: Search, parts: list[IntArray], tried: Mask) -> Array:
-    """How much of the variance of an arm of each part one arm of the groups tried before, (G,), explains, at most.
+def _told(search: Search, parts: list[IntArray]) -> Array:
+    """How much of the variance of an arm of each part one arm of another group explains, at most.
 
-    It is the arm of the part that is known best. Where groups are alike it is explained, as soon as they have similar
+    It is the arm of the part that is known best. Where groups are alike it is explained, as soon as others have similar
     arms; where a group has an effect of its own, it is not, once what they share is known.
     """
-    judge, std = search.judge, search.belief.std[:, 1]
-    others = np.flatnonzero(tried[search.round.grouping.codes])
+    judge, std, codes = search.judge, search.belief.std[:, 1], search.round.grouping.codes
     arms = np.array([part[np.argmin(std[part])] for part in parts], dtype=np.intp)
-    if not len(others) or not len(arms):
-        return np.zeros(len(arms))
-    covariance = judge.posterior.covariance(judge.points[arms], judge.points[others])[1]
+    covariance = judge.posterior.covariance(judge.points[arms], judge.points)[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        explained = np.square(covariance) / np.square(std[arms][:, None] * std[others])
-    most: Array = np.nan_to_num(explained, nan=0.0, posinf=0.0).max(axis=1)
+        explained = np.square(covariance) / np.square(std[arms][:, None] * std)
+    explained[codes[arms][:, None] == codes] = 0.0
+    most: Array = np.nan_to_num(explained, nan=0.0, posinf=0.0).max(axis=1, initial=0.0)
     return most
 
 

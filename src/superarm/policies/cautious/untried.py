@@ -21,7 +21,7 @@ class Why(enum.Enum):
     NOTHING_TO_LEARN = "nothing to learn: its outcomes would teach too little"
     HOPELESS = "hopeless at this threshold"
     NEW = "new: its label must come a second time before an advance is spent on it"
-    TOLD = "known from others: groups that were tried before tell of it without risk"
+    TOLD = "known from others: arms of other groups tell of it"
     TOO_RISKY = "too risky: breaks its promise with probability {needs:.2f}"
     UNPAID = "cannot be paid for: needs {needs:.2f}, balance {funds:.2f}"
     LATER = "later: others are tried first"
