@@ -73,6 +73,9 @@ class Trend(Combinable):
         k *= self.variance
         return k
 
+    def _names(self) -> tuple[str, ...]:
+        return ("variance",)
+
     def parameters(self) -> Array:
         return np.array([self.variance])
 
@@ -181,6 +184,10 @@ class GroupEffects(Combinable):
         (group, t), (other, u) = self._keys(x), self._keys(y)
         same: Mask = np.equal.outer(group, other)
         return same, same & np.equal.outer(t, u)
+
+    def _names(self) -> tuple[str, ...]:
+        effects = (name for name, size in zip(("offset", "deviation", "fresh"), self.parts, strict=True) if size > 0.0)
+        return (*(f"base.{name}" for name in names(self.base)), *effects)
 
     def parameters(self) -> Array:
         parts = self.parts

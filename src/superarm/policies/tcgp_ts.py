@@ -117,6 +117,6 @@ class TCGPTS(LearningPolicy):
 
 def _fewer(feasible: Feasible) -> Feasible:
     """As few arms as exploring takes, where fewer are allowed."""
-    if isinstance(feasible, AtMost):
-        return AtMost(MOST_ARMS if feasible.k is None else min(feasible.k, MOST_ARMS), per_group=feasible.per_group)
-    return WholeGroups(min(feasible.n, 2)) if isinstance(feasible, WholeGroups) else feasible
+    if isinstance(feasible, AtMost) and (feasible.k is None or feasible.k > MOST_ARMS):
+        return AtMost(MOST_ARMS, per_group=feasible.per_group)
+    return WholeGroups(2) if isinstance(feasible, WholeGroups) and feasible.n > 2 else feasible
