@@ -96,6 +96,13 @@ def test_learning_follows_the_schedule():
     policy = sa.TCGPUCB(Counting(), learn=sa.Learning(schedule=(7,)))
     play(policy, 9)
     assert len(policy.posterior.learned_with) == 1
+    policy, rng = sa.TCGPUCB(Counting(), learn=True), np.random.default_rng(0)
+    for t in range(1, 10):
+        round = federated(t, rng)
+        policy.update(round, [0], [[np.nan, np.nan]])  # no outcome, no decision
+        for arm in range(5):
+            policy.update(round, [arm], outcomes(round, [arm], rng))
+    assert len(policy.posterior.learned_with) == 6, "decisions count, not calls"
 
 
 def test_a_bad_update_changes_nothing():

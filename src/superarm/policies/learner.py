@@ -16,6 +16,7 @@ from superarm.policies.policy import StorablePolicy
 from superarm.policies.ties import tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
 from superarm.posteriors.model import Model
+from superarm.posteriors.model.decisions import NO_DECISIONS, Decisions
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round, checked_round
 from superarm.selection import Selection
@@ -24,7 +25,7 @@ from superarm.storage import storable
 WIDEST = 1e100  # bounds wider than this would not be numbers
 
 
-@storable(upgrade=lambda fields: {"model": None, **fields})
+@storable(upgrade=lambda fields: {"model": None, "seen": Decisions(count=fields.get("updates", 0)), **fields})
 @dataclass(eq=False)
 class Learner:
     """The state of a policy."""
@@ -37,9 +38,9 @@ class Learner:
     largest_round: int = 0  # most arms of an updated round: M where ``max_arms`` is None
     learning: Learning | None = None  # how and when hyperparameters are learnt, or None: never
     updates: int = 0  # how often outcomes were learnt
-    model: Model | None = (
-        None  # what gives the posterior its shape; None: it stays as it was given, or learns by itself
-    )
+    # What gives the posterior its shape; None: it stays as it was given, or learns by itself.
+    model: Model | None = None
+    seen: Decisions = NO_DECISIONS  # decisions with outcomes where there is no model, which counts by itself
 
     def _check_fields(self) -> None:
         """Counts are whole numbers."""
@@ -97,16 +98,18 @@ class Learner:
 
     def update(self, round: Round, observed: Outcomes) -> None:
         """Condition the posterior on the outcomes of a round; if anything is wrong, nothing changes."""
-        updates, model = self.updates + 1, self.model
+        updates, model, seen = self.updates + 1, self.model, self.seen
         if model is not None:
             assert self.learning is not None
             model, posterior = model.after(self.posterior, round, observed, self.learning, self.seed)
         else:
             assert self.posterior is not None
             posterior = self.posterior.condition(round.contexts[observed.arms], observed.values)
-            if self.learning is not None and self.learning.due(updates) and isinstance(posterior, Learns):
-                posterior = posterior.learned(self.learning, np.random.default_rng((self.seed, updates)))
-        self.posterior, self.model, self.updates = posterior, model, updates
+            if self.learning is not None and isinstance(posterior, Learns) and not np.isnan(observed.values).all():
+                seen = seen.after(round)
+                if seen is not self.seen and self.learning.due(seen.count):
+                    posterior = posterior.learned(self.learning, np.random.default_rng((self.seed, seen.count)))
+        self.posterior, self.model, self.updates, self.seen = posterior, model, updates, seen
         self.largest_round = max(self.largest_round, len(round))
 
 

@@ -9,7 +9,6 @@ very one that was given, with its hyperparameters learnt.
 from __future__ import annotations
 
 import math
-import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +18,7 @@ from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
+from superarm.posteriors.model.decisions import NO_DECISIONS, Decisions
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import MOST, Log, group_keys, with_columns
@@ -32,7 +32,6 @@ from superarm.storage import storable
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
 FEW = 3  # outcomes before a scale is taken from them
-RECENT = 64  # decisions of which further outcomes are known to belong to them
 
 LINES = 20  # of the story, the latest
 
@@ -48,8 +47,7 @@ class Model:
     given: Shapes | None = None  # what is given of each; None where nothing was
     features: Features | None = None
     log: Log | None = None
-    decisions: int = 0  # rounds of which outcomes have come
-    recent: tuple[int, ...] = ()  # checksums of the latest of them
+    seen: Decisions = NO_DECISIONS
     due: int = 0  # rows of the log at which a decision that asked for a refit asks for the next
     story: tuple[str, ...] = ()  # what was adopted, in words
 
@@ -78,6 +76,11 @@ class Model:
         """In words: the shape of each output, and what was adopted; none of a shape that is as it was given."""
         named = zip(NAMES, self.shapes or (), strict=False)
         return [*(f"{name}: {shape_in_words(shape)}" for name, shape in named), *self.story]
+
+    @property
+    def decisions(self) -> int:
+        """Rounds of which outcomes have come."""
+        return self.seen.count
 
     @property
     def columns(self) -> int:
@@ -141,14 +144,13 @@ class Model:
 
     def _counted(self, round: Round) -> Model:
         """With the features of the round; outcomes of one round count as one decision, however many parts they are."""
-        content = np.column_stack([np.add(round.contexts, 0.0), group_keys(round)])
-        checksum = zlib.crc32(np.ascontiguousarray(content).tobytes(), round.t)
-        if checksum in self.recent:
+        seen = self.seen.after(round)
+        if seen is self.seen:
             return self
-        recent, features = (*self.recent, checksum)[-RECENT:], Features.of(round.contexts)
+        features = Features.of(round.contexts)
         if self.features is not None:
             features = self.features.merged(features)
-        return replace(self, decisions=self.decisions + 1, recent=recent, due=0, features=features)
+        return replace(self, seen=seen, due=0, features=features)
 
     def _refitted(
         self, posterior: Posterior | None, learning: Learning, rng: np.random.Generator

@@ -1,0 +1,40 @@
+"""How many decisions have had outcomes: what schedules count, however many calls the outcomes of one come in."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from superarm.arguments import whole_number
+from superarm.posteriors.model.log import group_keys
+from superarm.round import Round
+from superarm.storage import storable
+
+RECENT = 64  # decisions of which further outcomes are known to belong to them
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Decisions:
+    """Rounds of which outcomes have come."""
+
+    count: int = 0
+    recent: tuple[int, ...] = ()  # checksums of the latest
+
+    def _check_fields(self) -> None:
+        """No more are remembered than there were."""
+        if not len(self.recent) <= min(whole_number("count", self.count), RECENT):
+            raise ValueError("decisions of no count")
+
+    def after(self, round: Round) -> Decisions:
+        """With a round of which outcomes came; itself where they only follow others of that round."""
+        content = np.column_stack([np.add(round.contexts, 0.0), group_keys(round)])
+        checksum = zlib.crc32(np.ascontiguousarray(content).tobytes(), round.t)
+        if checksum in self.recent:
+            return self
+        return Decisions(count=self.count + 1, recent=(*self.recent, checksum)[-RECENT:])
+
+
+NO_DECISIONS = Decisions()
