@@ -26,8 +26,9 @@ MOST_ROWS = 200  # that shapes are judged on; their third power is the cost
 SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
 BENEFIT_OF_DOUBT = 2.0  # nats by which anything else must be better than groups with functions of their own
 NOTHING, OFFSET, DEVIATION = (False, False, False), (True, False, False), (True, True, False)
+FRESH = (False, False, True)
 # Which group effects there may be (offset, deviation, fresh), and how many parts each counts as.
-EFFECTS = {NOTHING: 0, DEVIATION: 1, OFFSET: 1, (False, False, True): 1, (True, False, True): 2}
+EFFECTS = {NOTHING: 0, DEVIATION: 1, OFFSET: 1, FRESH: 1, (True, False, True): 2}
 KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32)
 
 Rival = tuple[Shape, Shape, float]  # a shape, what is given of it, and the nats by which it must be better
@@ -67,15 +68,15 @@ class Judgement:
         _, evidence = self._first_look(now, given, sizes=(1.0,))
         columns = partial(self._columns, features)
         for change in (self._effects, self._smoothness, self._lengthscales, columns):
-            best = now, given, evidence
+            best, most = (now, given, evidence), 0.0
             for rival, its_given, needed in change(now, given, variance):
                 sizes = SIZES if sum(rival.effects.present) > sum(now.effects.present) else (1.0,)
                 start, look = self._first_look(rival, its_given, sizes)
                 if look < evidence + needed - PROMISING:
                     continue
                 found, its = self.fitted(start, its_given)
-                if its > max(evidence + needed, best[2]):
-                    best = found, its_given, its
+                if its - evidence - needed > most:
+                    best, most = (found, its_given, its), its - evidence - needed
             now, given, evidence = best
         return now, given
 
@@ -93,6 +94,8 @@ class Judgement:
             if now.effects.present == DEVIATION:
                 needed = max(needed, BENEFIT_OF_DOUBT)
             elif now.effects.present == OFFSET and parts == DEVIATION:
+                needed = -BENEFIT_OF_DOUBT
+            if parts == FRESH and not self.log.recurs:  # labels that never come back: it is all the same
                 needed = -BENEFIT_OF_DOUBT
             yield replace(now, effects=effects), replace(given, effects=guess), needed
 

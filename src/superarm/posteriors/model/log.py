@@ -72,6 +72,12 @@ class Log:
         joined = {name: np.concatenate([getattr(self, name), getattr(new, name)])[-MOST:] for name in names}
         return Log(**joined, total=self.total + len(arms))
 
+    @property
+    def recurs(self) -> bool:
+        """Whether some group came in two rounds."""
+        pairs = np.unique(np.column_stack([self.keys, self.rounds]), axis=0)
+        return len(np.unique(pairs[:, 0])) < len(pairs)
+
     def points(self, columns: int) -> Array:
         """(n, D + columns) contexts with, in turn, the key of the group and t."""
         return with_columns(self.contexts, self.keys, self.rounds, columns)
