@@ -130,7 +130,8 @@ def test_the_word_of_the_user_earns_nothing_and_pays_nothing():
 def test_what_the_user_vouches_for_is_no_matter_of_calibration():
     selection = sa.CautiousTCGPUCB(PRIOR, learn=False).select(a_round([0, 3, 7], HARD["mean >="]))
     frame = sa.calibration.promises([selection], [{0: False, 1: True}])
-    assert frame.row(0, named=True) == {"round": 1, "promised": 0, "predicted": 0.0, "broken": 0}
+    row = {"round": 1, "kind": "CERTIFIED", "promised": 0, "predicted": 0.0, "broken": 0}
+    assert frame.row(0, named=True) == row
 
 
 def test_no_safe_arms_are_no_mask():

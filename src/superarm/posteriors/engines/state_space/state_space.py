@@ -96,6 +96,11 @@ class StateSpaceEngine:
             evidence=np.zeros(columns),
         )
 
+    def _check_fields(self) -> None:
+        """A value was seen at every place, and no sum of squares or variance is below 0."""
+        if not (self.counts >= 1.0).all() or not (self.scatters >= 0.0).all() or not (self.noise > 0.0).all():
+            raise ValueError("counts, scatters or noise of no values")
+
     @property
     def jitter(self) -> float:
         return 0.0  # no covariance is ever factorised
