@@ -55,13 +55,14 @@ class TCGPTS(LearningPolicy):
     Parameters
     ----------
     posterior
-        the prior; any object with ``predict``, ``condition`` and ``sample``
+        the prior; any object with ``predict``, ``condition`` and ``sample``. None: nothing is known beforehand
     oracle
         finds the super arm; by default :class:`~superarm.Automatic`
     seed
         decides the draws and ties, together with t
     learn
-        whether, and how, hyperparameters are learnt as outcomes come: see :class:`~superarm.Learning`
+        by default the policy learns hyperparameters, scales and effects of groups as outcomes come, where the posterior
+        can (``docs/learning.md``); False keeps what was given; True asks for it; a :class:`~superarm.Learning` says how
 
     >>> import numpy as np, superarm as sa
     >>> policy = TCGPTS(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05))

@@ -31,7 +31,7 @@ class TCGPUCB(LearningPolicy):
     Parameters
     ----------
     posterior
-        the prior; any object with ``predict`` and ``condition``
+        the prior; any object with ``predict`` and ``condition``. None: nothing is known beforehand
     zeta
         0 to 1, divides the exploration: near 0 promises are judged with very wide bounds and hardly restrict, near 1 it
         is rewards that are explored with very wide bounds. Promises are judged optimistically at any zeta
@@ -50,7 +50,8 @@ class TCGPUCB(LearningPolicy):
     seed
         decides ties, together with t
     learn
-        whether, and how, hyperparameters are learnt as outcomes come: see :class:`~superarm.Learning`
+        by default the policy learns hyperparameters, scales and effects of groups as outcomes come, where the posterior
+        can (``docs/learning.md``); False keeps what was given; True asks for it; a :class:`~superarm.Learning` says how
 
     Notes
     -----

@@ -52,7 +52,8 @@ class CautiousTCGPUCB(LearningPolicy):
     Parameters
     ----------
     posterior
-        the prior; it must also offer ``covariance`` and ``noise_std``, as the posteriors of this library do
+        the prior; it must also offer ``covariance`` and ``noise_std``, as the posteriors of this library do. None:
+        nothing is known beforehand
     confidence
         probability with which every certified group keeps its promise, from 0.5 to 0.99999
     reward_width
@@ -71,7 +72,8 @@ class CautiousTCGPUCB(LearningPolicy):
     seed
         decides ties, together with t
     learn
-        whether, and how, hyperparameters are learnt as outcomes come: see :class:`~superarm.Learning`
+        by default the policy learns hyperparameters, scales and effects of groups as outcomes come, where the posterior
+        can (``docs/learning.md``); False keeps what was given; True asks for it; a :class:`~superarm.Learning` says how
 
     >>> import numpy as np, superarm as sa
     >>> policy = CautiousTCGPUCB()
