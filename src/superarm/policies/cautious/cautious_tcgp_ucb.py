@@ -62,7 +62,7 @@ class CautiousTCGPUCB(LearningPolicy):
         a trial must pick an arm whose variance, of the second outcome, is at least this share of the noise variance;
         with 0 anything may be tried that the ledger can pay for
     opening
-        broken promises that may be expected of trials before they are earned, where groups were never tried; later
+        broken promises that may be expected of trials before they are earned, where groups were hardly tried; later
         earnings repay them. By default 0.25 % of the promised groups that come in ``horizon`` rounds, as far as those
         that came so far tell; with 0 nothing is advanced
     horizon
@@ -146,7 +146,7 @@ class CautiousTCGPUCB(LearningPolicy):
         else:
             kind, chosen = found
             reasons = Reasons(len(round.labels), Why.NOTHING_CERTIFIED, self.ledger.account.savings)
-        untried = self.ledger.labels.untried(round.labels)
+        untried = self.ledger.labels.untried(round.labels, 1)
         untried[chosen.judged.groups] = False
         return _selection(kind, chosen, search, UntriedGroups.of(round.labels, untried, reasons), start)
 

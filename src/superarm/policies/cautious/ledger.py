@@ -58,7 +58,7 @@ class Ledger:
         return next((entry.with_part(new) for entry in self.entries if entry.same_round(new)), new)
 
     def may_open(self, round: Round) -> Mask:
-        """(G,) the groups that the advance may pay for: never tried, though their label came before.
+        """(G,) the groups that the advance may pay for: hardly tried, though their label came before.
 
         A label that comes for the first time may be one that never comes back.
         """

@@ -27,7 +27,7 @@ LOOKED_AT = 40  # groups of a round whose risk is worked out, at most
 
 
 def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> tuple[Candidate | None, Reasons]:
-    """The best certified super arm with parts of groups that were never tried, the least risky first.
+    """The best certified super arm with parts of groups that were hardly tried, the least risky first.
 
     None where there is nothing to open. ``teaches``, (M,), marks the arms whose outcome would teach something. The
     reasons are for the groups that were never tried and are not opened.
