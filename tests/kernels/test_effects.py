@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from superarm.kernels.effects import FARTHEST, Constant, GroupEffects, Trend
+from superarm.kernels.effects import FARTHEST, Constant, GroupEffects, OfColumns, Trend
 from superarm.kernels.kernel import gradients, parameters, slopes, with_parameters
 from superarm.kernels.linear import Linear
 from superarm.kernels.stationary import Matern32, Matern52, SquaredExponential
@@ -22,7 +22,8 @@ EFFECTS = [
     {"offset": 0.5, "fresh": 0.3},
     {"offset": 0.5, "deviation": 0.4, "fresh": 0.3},
 ]
-BASES = [BASE, SquaredExponential(lengthscale=0.7) + TREND, Matern32() * Linear(variance=0.2)]
+SOME = OfColumns(base=Matern52(lengthscale=0.6), columns=(1,))
+BASES = [BASE, SquaredExponential(lengthscale=0.7) + TREND, Matern32() * Linear(variance=0.2), SOME + TREND]
 
 
 def points(seed, n, groups=3, rounds=2):
@@ -47,6 +48,17 @@ def test_a_trend_is_its_formula():
     origin, scale = np.array(TREND.origin), np.array(TREND.scale)
     expected = by_pairs(lambda a, b: 1.7 * np.mean((a - origin) / scale * (b - origin) / scale), x, y)
     np.testing.assert_allclose(TREND(x, y), expected, rtol=1e-12, atol=1e-14)
+
+
+def test_a_kernel_of_some_columns_sees_no_others():
+    x, y = points(0, 7), points(1, 5)
+    kernel = OfColumns(base=BASE, columns=(3, 0))
+    np.testing.assert_array_equal(kernel(x, y), BASE(x[:, [3, 0]], y[:, [3, 0]]))
+    np.testing.assert_array_equal(kernel.diagonal(x), BASE.diagonal(x[:, [3, 0]]))
+    moved = x.copy()
+    moved[:, 1:3] += 5.0
+    np.testing.assert_array_equal(kernel(moved, y), kernel(x, y))
+    assert with_parameters(kernel, parameters(kernel)) == kernel
 
 
 @pytest.mark.parametrize("far", [1e8, 1e154, 1e308])

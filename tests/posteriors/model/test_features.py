@@ -57,3 +57,13 @@ def test_features_of_any_size_have_a_scale(size):
 
 def test_minus_0_is_0():
     assert str(Features.of(np.array([[-0.0], [-0.0]])).mean) == "[0.]"
+
+
+def test_features_that_are_0_or_1_are_told_from_the_others():
+    rng = np.random.default_rng(0)
+    flags, graded = rng.integers(2, size=(9, 2)).astype(float), rng.uniform(size=(9, 1))
+    features = Features.of(np.hstack([flags, graded]))
+    np.testing.assert_array_equal(features.graded, [2])
+    np.testing.assert_array_equal(Features.of(flags).graded, [0, 1])  # all, where there are no others
+    later = features.merged(Features.of(np.full((1, 3), 0.5)))
+    np.testing.assert_array_equal(later.graded, [0, 1, 2])

@@ -85,6 +85,16 @@ def test_a_sample_has_only_rows_with_a_value_of_the_output():
     assert log.present[log.sample(1, 3), 1].all()
 
 
+def test_whether_labels_come_back():
+    rng = np.random.default_rng(0)
+    log = Log.empty(2)
+    assert not log.recurs
+    for t, groups in enumerate(("aaabbbcccddd", "eeefffggghhh"), start=1):
+        log = log.with_rows(drawn(t, rng, groups=groups), np.arange(12), rng.normal(size=(12, 2)))
+        assert not log.recurs
+    assert log.with_rows(drawn(3, rng), np.array([0]), np.zeros((1, 2))).recurs
+
+
 @pytest.mark.parametrize(("one", "other"), [(1, 1.0), (1, True), (2, np.int64(2)), (("a", 1), ("a", 1.0))])
 def test_equal_labels_have_one_key_and_others_another(one, other):
     keys = [group_keys(_single(label)) for label in (one, other, str(one))]

@@ -345,3 +345,19 @@ def test_a_policy_prints_what_it_adopted():
     fixed = sa.TCGPUCB(PRIOR, learn=False)
     assert "learn=False" in str(fixed)
     assert repr(PRIOR) in str(fixed)
+
+
+@pytest.mark.parametrize("until", [0, 4, 99])
+def test_a_feature_that_was_0_or_1_may_become_graded(until, tmp_path):
+    policy, rng = sa.TCGPUCB(), np.random.default_rng(0)
+    for t in range(1, 9):
+        x = rng.uniform(size=(12, 2))
+        x[:, 1] = np.round(x[:, 1]) if t < until else x[:, 1]
+        round = sa.Round(t=t, contexts=x, groups=np.arange(12) % 3, constraint=sa.Mean() >= -1.0, feasible=sa.AtMost(8))
+        policy.select(round)
+        values = np.column_stack([np.sin(3 * x[:, 0]) + x[:, 1], x[:, 1] - x[:, 0]])
+        policy.update(round, np.arange(12), values + rng.normal(0, 0.05, (12, 2)))
+    policy.save(tmp_path / "policy")
+    assert repr(sa.load(tmp_path / "policy")) == repr(policy)
+    belief = policy.posterior.predict(policy.learner.model.points(round))
+    assert np.abs(belief.mean - values).max() < 0.25

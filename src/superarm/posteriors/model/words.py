@@ -36,7 +36,7 @@ def kernel_in_words(kernel: Kernel) -> str:
     if isinstance(kernel, ProductKernel):
         return f"{kernel_in_words(kernel.first)} times {kernel_in_words(kernel.second)}"
     if isinstance(kernel, OfColumns):
-        return f"{kernel_in_words(kernel.base)} in {len(kernel.columns)} features"
+        return f"{kernel_in_words(kernel.base)} of {len(kernel.columns)} of the features"
     if isinstance(kernel, Constant):
         return f"a constant (size {math.sqrt(kernel.variance):.3g})"
     if isinstance(kernel, Trend):
