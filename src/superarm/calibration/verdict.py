@@ -39,7 +39,7 @@ class Finding(enum.Enum):
     OVERCONFIDENT = (
         "Trust it less than it says: learn the hyperparameters from the data (or shorten the lengthscale), and raise "
         "noise_std if repeated outcomes scatter more than that. Where intervals look honest and promises do not, look "
-        "at the groups: a label is not a feature, so groups that differ must differ in contexts (one-hot columns)."
+        "at the groups: a policy that adapts learns how they differ; with learn=False contexts must tell (one-hot)."
     )
     UNDERCONFIDENT = (
         "Promises are safe, but reward is given away: learn the hyperparameters from the data, or lower noise_std."
