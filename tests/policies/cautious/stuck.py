@@ -121,7 +121,7 @@ class Pessimist:
     """
 
     def __init__(self, posterior, *, confidence=0.99, seed=0):
-        self.learner = Learner.of(posterior, delta=0.05, max_arms=None, seed=seed)
+        self.learner = Learner.of(posterior, delta=0.05, max_arms=None, seed=seed, learn=False)
         self.z = float(ndtri(confidence))
 
     def select(self, round):
