@@ -173,7 +173,7 @@ def test_a_posterior_of_ones_own_serves_the_cautious_policy():
     """One that states a single noise for both outputs, as a constructor takes it."""
     x = np.linspace(0, 1, 6)[:, None]
     round = sa.Round(t=1, contexts=x, groups=list("aabbcc"), constraint=sa.Sum() <= 0.5, feasible=sa.AtMost(3))
-    own, ours = (sa.CautiousTCGPUCB(posterior) for posterior in (Covarying(), members.POSTERIORS[0]))
+    own, ours = (sa.CautiousTCGPUCB(posterior, learn=False) for posterior in (Covarying(), members.POSTERIORS[0]))
     for _ in range(3):
         selection = own.select(round)
         np.testing.assert_array_equal(selection.arms, ours.select(round).arms)
