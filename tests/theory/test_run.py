@@ -146,7 +146,7 @@ def played(seed, *, rounds, arms, size, zeta, delta, shrink=1.0):
     """A run of TCGP-UCB on truths drawn from its own prior: regrets, picked contexts, and whether F_j held."""
     rng = np.random.default_rng(seed)
     truth = PRIOR.sample(POOL, 1, rng)[0]
-    policy = sa.TCGPUCB(PRIOR, zeta=zeta, delta=delta, max_arms=arms, seed=seed)
+    policy = sa.TCGPUCB(PRIOR, zeta=zeta, delta=delta, max_arms=arms, seed=seed, learn=False)
     group = super_arm = 0.0
     contexts, held = [], np.ones(2, dtype=bool)
     for t in range(1, rounds + 1):
