@@ -41,6 +41,7 @@ from superarm.round import Outcomes, Round
 from superarm.selection import Kind, Selection, Status
 
 LONGEST = 10**9  # rounds of a horizon
+RISKY = 0.5  # probability of a broken promise beyond which exploring adds no second arm, where the model is learnt
 SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
 
 
@@ -173,7 +174,8 @@ class CautiousTCGPUCB(LearningPolicy):
         if best is None or best.underfilled or best.judged.by_word_alone:
             known = best or search.candidate(np.empty(0, dtype=np.intp))
             reasons = Reasons(len(search.round.labels), Why.NOTHING_CERTIFIED, self.ledger.account.savings)
-            arms = explore(known, search.judge, search.index, search.order, search.hopeful())
+            risk = 1.0 if self.learner.learning is None else RISKY  # a prior that is only a guess may be hopeless
+            arms = explore(known, search.judge, search.index, search.order, search.hopeful(), risk=risk)
             if len(arms) > len(known.arms):
                 return Kind.EXPLORING, replace(search.candidate(arms), underfilled=known.underfilled), reasons
             chosen = (on_credit(search) or known) if best is None else best

@@ -82,8 +82,9 @@ class Judgement:
 
     def _effects(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """Other group effects than the present ones."""
+        recurs = self.log.recurs
         for parts in EFFECTS:
-            if parts == now.effects.present:
+            if parts == now.effects.present or (not recurs and parts not in (NOTHING, FRESH)):
                 continue
             guess = Effects.guess(parts, variance)
             effects = Effects(
@@ -95,7 +96,7 @@ class Judgement:
                 needed = max(needed, BENEFIT_OF_DOUBT)
             elif now.effects.present == OFFSET and parts == DEVIATION:
                 needed = -BENEFIT_OF_DOUBT
-            if parts == FRESH and not self.log.recurs:  # labels that never come back: it is all the same
+            if parts == FRESH and not recurs and now.effects.offset:  # of labels that never come back all effects are alike
                 needed = -BENEFIT_OF_DOUBT
             yield replace(now, effects=effects), replace(given, effects=guess), needed
 
