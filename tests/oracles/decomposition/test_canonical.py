@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from superarm.oracles.decomposition.canonical import survivors
@@ -129,6 +129,7 @@ def test_leaving_out_beaten_arms_changes_neither_value_nor_arms_nor_status(tied,
 @pytest.mark.parametrize("tied", [False, True])
 @settings(max_examples=200, deadline=None)
 @given(seed=SEEDS)
+@example(seed=24934)
 def test_survivors_of_parts_that_survive_together_are_those_of_the_whole(tied, seed):
     rng, problem = problems(seed, 14, tied)
     attainable = judged(problem)
@@ -140,6 +141,8 @@ def test_survivors_of_parts_that_survive_together_are_those_of_the_whole(tied, s
     for number in set(shard):
         mine = [arm for arm in range(len(shard)) if shard[arm] == number]
         some += [mine[arm] for arm in unbeaten(only(problem, mine), attainable)]
+    # Groups that are attainable but closed by a cap of 0 leave no arm; the rest alone would look like a hopeless round.
+    some = some if any(attainable[problem.groups[arm]] for arm in some) else []
     together = {some[arm] for arm in unbeaten(only(problem, some), attainable)} if some else set()
     assert together == unbeaten(problem)
 
