@@ -96,7 +96,7 @@ class Judgement:
                 needed = max(needed, BENEFIT_OF_DOUBT)
             elif now.effects.present == OFFSET and parts == DEVIATION:
                 needed = -BENEFIT_OF_DOUBT
-            if parts == FRESH and not recurs and now.effects.offset:  # of labels that never come back all effects are alike
+            if parts == FRESH and not recurs and now.effects.offset:  # it is all the same then
                 needed = -BENEFIT_OF_DOUBT
             yield replace(now, effects=effects), replace(given, effects=guess), needed
 
