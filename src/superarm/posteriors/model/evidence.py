@@ -21,7 +21,7 @@ from superarm.posteriors.model.shape import Effects, Shape, with_every_lengthsca
 ADOPTED = 3.0  # nats by which a shape with more in it must be better
 TELLING = 100  # rows from which on that is asked of group effects in full: a few outcomes cannot tell that groups agree
 SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter
-PROMISING = 2.0  # nats by which a first guess may fall behind what is needed and still be worth a fit
+PROMISING = 0.5  # nats by which a first guess may fall behind what is needed and still be worth a fit
 MOST_ROWS = 200  # that shapes are judged on; their third power is the cost
 SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
 BENEFIT_OF_DOUBT = 2.0  # nats by which anything else must be better than groups with functions of their own
