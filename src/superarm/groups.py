@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from superarm.arguments import TIMES, Array, IntArray, real_array, with_masks
 from superarm.errors import InvalidArgument, safe_repr
+from superarm.storage.hashes import Words, label_hashes
 from superarm.storage.labels import plain
 
 ORDERED = (str, bytes, Real, Decimal, date, time, timedelta, *TIMES)
@@ -58,6 +59,13 @@ class Groups:
         sizes = self.starts[1:] - self.starts[:-1]
         sizes.setflags(write=False)
         return sizes
+
+    @cached_property
+    def hashes(self) -> Words:
+        """(G,) 64 well-mixed bits of each label: the same for equal labels in every process."""
+        hashes = label_hashes(self.labels)
+        hashes.setflags(write=False)
+        return hashes
 
     @cached_property
     def largest(self) -> int:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from superarm.errors import InvalidArgument
-from superarm.kernels.kernel import Kernel, ProductKernel, SumKernel, evaluate
+from superarm.kernels.combinations import ProductKernel, SumKernel
+from superarm.kernels.kernel import Kernel, evaluate
 from superarm.kernels.linear import Linear
 from superarm.kernels.stationary import Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
 from tests.posteriors.dense import FORMULAS, scaled_distance

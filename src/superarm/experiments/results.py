@@ -127,6 +127,7 @@ def _fits(column: pl.Series, kind: pl.DataType | type[pl.DataType]) -> bool:
 
 
 def _word(kind: pl.DataType | type[pl.DataType]) -> str:
+    # The ignore: a type and its class are equal and have one hash, which the stubs do not know.
     return {pl.Float64: "numbers", pl.Int64: "whole numbers", pl.String: "text"}.get(kind, str(kind))  # type: ignore[arg-type]
 
 

@@ -1,6 +1,7 @@
 """Kernels: covariance functions of contexts, with the gradients that learning needs."""
 
-from superarm.kernels.kernel import Kernel, ProductKernel, SumKernel, Tunable
+from superarm.kernels.combinations import ProductKernel, SumKernel
+from superarm.kernels.kernel import Kernel, Tunable
 from superarm.kernels.linear import Linear
 from superarm.kernels.stationary import Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
 

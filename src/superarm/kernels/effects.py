@@ -12,7 +12,8 @@ from typing import Self
 import numpy as np
 
 from superarm.arguments import Array, Mask
-from superarm.kernels.kernel import Combinable, Kernel, evaluate, gradients, names, parameters, slopes, with_parameters
+from superarm.kernels.combinations import Combinable
+from superarm.kernels.kernel import Kernel, evaluate, gradients, names, parameters, slopes, with_parameters
 from superarm.kernels.stationary import loops, slope_loops
 from superarm.storage import storable
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm.arguments import Array
-from superarm.kernels.kernel import ScaledKernel
+from superarm.kernels.scaled import ScaledKernel
 from superarm.kernels.stationary import loops
 from superarm.storage import storable
 

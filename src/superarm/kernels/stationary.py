@@ -15,7 +15,7 @@ import numpy as np
 
 from superarm import compiled
 from superarm.arguments import Array
-from superarm.kernels.kernel import ScaledKernel
+from superarm.kernels.scaled import ScaledKernel
 from superarm.storage import storable
 
 loops = partial(compiled.loops, "superarm.kernels.loops", "compiling the kernels; some 2 seconds, once")

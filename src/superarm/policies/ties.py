@@ -29,7 +29,7 @@ def _lots(round: Round, seed: int) -> Words:
     facts = np.zeros((arms, dimension + 4), dtype=np.uint64)
     facts[:, :dimension] = words(round.contexts)
     group, identity, entry, promised = facts[:, dimension:].T
-    group[:] = label_hashes(grouping.labels)[grouping.codes]
+    group[:] = grouping.hashes[grouping.codes]
     if round.arm_ids is not None:
         identity[:] = label_hashes(round.arm_ids)
     if is_per_arm(round.reward):

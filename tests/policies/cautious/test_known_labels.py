@@ -11,6 +11,7 @@ from superarm.errors import UnreadableFile
 from superarm.policies.cautious import known_labels
 from superarm.policies.cautious.known_labels import ENOUGH, KnownLabels
 from superarm.storage import read, write
+from superarm.storage.hashes import label_hashes
 
 LABELS = st.sampled_from(["a", "b", 1, 1.0, True, 2.5, (1, "a"), None, datetime.date(2026, 1, 1), frozenset("a")])
 
@@ -21,25 +22,29 @@ def test_known_labels_are_a_dictionary(rounds):
     for pairs in rounds:
         labels, marks = [label for label, _ in pairs], np.array([mark for _, mark in pairs], dtype=np.bool_)
         before = known
-        assert known.came(labels).tolist() == [label in tried for label in labels]
-        assert known.untried(labels).tolist() == [not tried.get(label, False) for label in labels]
-        known = known.with_labels(labels, ENOUGH * marks)
+        assert known.came(label_hashes(tuple(labels))).tolist() == [label in tried for label in labels]
+        assert known.untried(label_hashes(tuple(labels))).tolist() == [not tried.get(label, False) for label in labels]
+        known = known.with_labels(label_hashes(tuple(labels)), ENOUGH * marks)
         assert len(before) == len(tried)
         for label, mark in pairs:
             tried[label] = tried.get(label, False) or mark
         assert len(known) == len(tried)
-        assert known.untried(list(tried)).tolist() == [not mark for mark in tried.values()]
+        assert known.untried(label_hashes(tuple(tried))).tolist() == [not mark for mark in tried.values()]
 
 
 def test_labels_beyond_the_most_that_are_remembered_never_count_as_untried(monkeypatch):
     monkeypatch.setattr(known_labels, "MOST", 3)
-    known = KnownLabels().with_labels(["a", "b"], np.array([9, 0])).with_labels(["c", "d"], np.zeros(2, dtype=np.intp))
+    known = (
+        KnownLabels()
+        .with_labels(label_hashes(("a", "b")), np.array([9, 0]))
+        .with_labels(label_hashes(("c", "d")), np.zeros(2, dtype=np.intp))
+    )
     assert len(known) == 3
-    assert known.untried(["a", "b", "x"]).tolist() == [False, True, False]
+    assert known.untried(label_hashes(("a", "b", "x"))).tolist() == [False, True, False]
 
 
 def test_known_labels_are_kept(tmp_path):
-    known = KnownLabels().with_labels(["a", "b", 7], np.array([9, 0, 9]))
+    known = KnownLabels().with_labels(label_hashes(("a", "b", 7)), np.array([9, 0, 9]))
     write(known, tmp_path / "labels")
     loaded = read(tmp_path / "labels")
     assert loaded.keys.tobytes() == known.keys.tobytes()

@@ -33,7 +33,7 @@ def after(ledger, entry, judged, untried=False, **settings):
     groups = np.arange(max(1, len(judged.groups)))
     round = sa.Round(t=entry.t, contexts=groups[:, None], groups=groups, constraint=sa.Sum() <= 1, feasible=sa.AtMost())
     tried = np.full(len(groups), not untried)
-    ledger = replace(ledger, labels=KnownLabels().with_labels(round.labels, 9 * tried))
+    ledger = replace(ledger, labels=KnownLabels().with_labels(round.grouping.hashes, 9 * tried))
     observed = Outcomes.of(round, judged.groups, np.full((len(judged.groups), 2), np.nan))
     return ledger.after(entry, judged, EPS, round=round, observed=observed, **settings)
 
@@ -278,7 +278,7 @@ def test_a_round_in_parts_came_once():
         for _ in range(ENOUGH):
             policy.update(sa.Round(**BASE), [arm], [[0.1, np.nan if arm == 1 else 0.1]])
     assert (policy.ledger.rounds, policy.ledger.groups) == (1, 3)
-    untried = policy.ledger.labels.untried(sa.Round(**BASE).labels)
+    untried = policy.ledger.labels.untried(sa.Round(**BASE).grouping.hashes)
     assert untried.tolist() == [False, True, False]  # of label 1 no outcome came that its promise is about
 
 

@@ -12,6 +12,7 @@ from superarm.policies.cautious.account import Account
 from superarm.policies.cautious.known_labels import KnownLabels
 from superarm.policies.cautious.ledger import Ledger
 from superarm.policies.cautious.opening import AT_ONCE, FEW, RISKIEST
+from superarm.storage.hashes import label_hashes
 from tests.policies.cautious.small import EPS
 
 SHOPS = 6
@@ -45,7 +46,7 @@ def a_policy(opening=1.0, tried=(0, 1), came=range(SHOPS), balance=0.0, **settin
     outcomes = np.column_stack([np.full(len(shop), 0.5), np.full(len(shop), 0.5)])
     posterior = sa.ExactPosterior(SHARED + OWN, 0.1).condition(x[seen], outcomes[seen])
     policy = sa.CautiousTCGPUCB(posterior, opening=opening, learn=False, **settings)
-    labels = KnownLabels().with_labels(list(came), 9 * np.isin(list(came), tried))
+    labels = KnownLabels().with_labels(label_hashes(tuple(came)), 9 * np.isin(list(came), tried))
     policy.ledger = Ledger(account=Account(balance=balance, opening=opening), labels=labels)
     return policy
 
@@ -132,7 +133,7 @@ def test_the_risk_of_a_run_stays_within_the_bound(opening):
         assert risk <= EPS * touched + max(0.0, account.opening - account.earned) + 1e-9
         if t > 1 and selection.kind is sa.Kind.CERTIFIED and not selection.untried and opening != 0.0:
             break
-    untried = policy.ledger.labels.untried(range(SHOPS), 1).sum()
+    untried = policy.ledger.labels.untried(label_hashes(tuple(range(SHOPS))), 1).sum()
     assert untried == 0 or opening in (0.0, 0.3)
 
 

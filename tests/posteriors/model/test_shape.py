@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.kernels.effects import Constant, GroupEffects, Trend
+from superarm.kernels.effects import Constant, GroupEffects, OfColumns, Trend
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.shape import Effects, Shape, scaled, stationary_kind, with_every_lengthscale
@@ -109,3 +109,9 @@ def test_effects_ask_for_the_columns_that_they_need():
     needed = {Effects(): 0, Effects(offset=1.0): 1, Effects(deviation=1.0): 1, Effects(fresh=1.0): 2}
     assert {effects: effects.columns for effects in needed} == needed
     assert Effects(offset=2.0, deviation=1.0).times(0.5) == Effects(offset=1.0, deviation=0.5)
+
+
+def test_a_smooth_part_of_some_features_has_its_lengthscales_already():
+    some = OfColumns(base=sa.Matern52(lengthscale=[0.5, 2.0]), columns=(0, 2)) + Constant(1.0)
+    assert with_every_lengthscale(some, 3) is None
+    assert stationary_kind(of_kind(some, sa.Matern32)) is sa.Matern32

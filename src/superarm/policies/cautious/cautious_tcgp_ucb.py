@@ -147,7 +147,7 @@ class CautiousTCGPUCB(LearningPolicy):
         else:
             kind, chosen = found
             reasons = Reasons(len(round.labels), Why.NOTHING_CERTIFIED, self.ledger.account.savings)
-        untried = self.ledger.labels.untried(round.labels, 1)
+        untried = self.ledger.labels.untried(round.grouping.hashes, 1)
         untried[chosen.judged.groups] = False
         return _selection(kind, chosen, search, UntriedGroups.of(round.labels, untried, reasons), start)
 

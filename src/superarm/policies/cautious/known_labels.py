@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from superarm.arguments import IntArray, Mask
 from superarm.storage import storable
-from superarm.storage.hashes import label_hashes
+from superarm.storage.hashes import Words
 
 ENOUGH = 4  # outcomes from which on a label counts as tried: one or two, met while exploring, tell little of a group
 MOST = 50_000  # labels that are remembered; those after them never count as untried
-
-Keys = npt.NDArray[np.uint64]
 
 
 @storable(shapes={"keys": "n", "outcomes": "n"})
@@ -23,7 +19,7 @@ Keys = npt.NDArray[np.uint64]
 class KnownLabels:
     """The labels that came, by fingerprint; immutable."""
 
-    keys: Keys = field(default_factory=lambda: np.empty(0, dtype=np.uint64))  # (n,) ascending
+    keys: Words = field(default_factory=lambda: np.empty(0, dtype=np.uint64))  # (n,) ascending
     outcomes: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (n,) seen, counted up to ENOUGH
 
     def _check_fields(self) -> None:
@@ -41,19 +37,18 @@ class KnownLabels:
         """(n,) which labels have been tried."""
         return self.outcomes >= ENOUGH
 
-    def came(self, labels: Iterable[Hashable]) -> Mask:
-        """(G,) which of the labels have come before."""
-        return self._find(keys_of(labels))[1]
+    def came(self, keys: Words) -> Mask:
+        """(G,) which labels have come before."""
+        return self._find(keys)[1]
 
-    def untried(self, labels: Iterable[Hashable], enough: int = ENOUGH) -> Mask:
+    def untried(self, keys: Words, enough: int = ENOUGH) -> Mask:
         """(G,) of which labels fewer than ``enough`` outcomes were seen, as far as is remembered."""
-        place, known = self._find(keys_of(labels))
+        place, known = self._find(keys)
         fewer = self.outcomes[place] < enough if len(self) else ~known
         return known & fewer if len(self) >= MOST else ~known | fewer
 
-    def with_labels(self, labels: Iterable[Hashable], outcomes: IntArray) -> KnownLabels:
+    def with_labels(self, keys: Words, outcomes: IntArray) -> KnownLabels:
         """With the labels of a round, and so many more outcomes of each, (G,)."""
-        keys = keys_of(labels)
         place, known = self._find(keys)
         if known.all() and (not len(self) or self.tried[place[outcomes > 0]].all()):
             return self
@@ -64,14 +59,9 @@ class KnownLabels:
         at = np.searchsorted(self.keys, new)
         return replace(self, keys=np.insert(self.keys, at, new), outcomes=np.insert(counts, at, of_new))
 
-    def _find(self, keys: Keys) -> tuple[npt.NDArray[np.intp], Mask]:
+    def _find(self, keys: Words) -> tuple[IntArray, Mask]:
         """(G,) where each key is, and whether it is there."""
         if not len(self):
             return np.zeros(len(keys), dtype=np.intp), np.zeros(len(keys), dtype=np.bool_)
         place = np.minimum(np.searchsorted(self.keys, keys), len(self) - 1)
         return place, self.keys[place] == keys
-
-
-def keys_of(labels: Iterable[Hashable]) -> Keys:
-    """(G,) a fingerprint of each label: the same for equal labels in every process."""
-    return label_hashes(tuple(labels))

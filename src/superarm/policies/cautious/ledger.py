@@ -62,7 +62,7 @@ class Ledger:
 
         A label that comes for the first time may be one that never comes back.
         """
-        return self.labels.untried(round.labels) & self.labels.came(round.labels)
+        return self.labels.untried(round.grouping.hashes) & self.labels.came(round.grouping.hashes)
 
     def after(
         self,
@@ -93,7 +93,7 @@ class Ledger:
         return Ledger(
             account=account.granted(opening),
             entries=(*others, entry)[-REMEMBERED:],
-            labels=self.labels.with_labels(round.labels, outcomes),
+            labels=self.labels.with_labels(round.grouping.hashes, outcomes),
             rounds=rounds,
             groups=groups,
         )

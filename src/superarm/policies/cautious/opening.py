@@ -35,8 +35,8 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
     round, account = search.round, ledger.account
     funds = account.savings + account.advance
     reasons = Reasons(len(round.labels), Why.UNCERTIFIED if account.opening == 0.0 else Why.WORTH_LESS, funds)
-    candidates = ledger.labels.untried(round.labels)
-    unseen = ledger.labels.untried(round.labels, 1)
+    candidates = ledger.labels.untried(round.grouping.hashes)
+    unseen = ledger.labels.untried(round.grouping.hashes, 1)
     candidates[best.judged.groups] = False
     if account.opening == 0.0 or not candidates.any():
         return None, reasons
@@ -44,7 +44,7 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
     for why, passed in (
         (Why.NOTHING_TO_LEARN, np.bincount(round.grouping.codes[teaches], minlength=len(candidates)) > 0),
         (Why.HOPELESS, search.hopeful()),
-        (Why.NEW, ledger.labels.came(round.labels)),
+        (Why.NEW, ledger.labels.came(round.grouping.hashes)),
         (Why.WORTH_LESS, _worthwhile(search, best)),
     ):
         reasons.set(candidates & ~passed, why)

@@ -24,8 +24,8 @@ from superarm.policies.cautious.demand import demand
 from superarm.policies.cautious.explore import explore
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.vouched import with_safe
-from superarm.posteriors.gaussian_process import StatefulPosterior
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
+from superarm.posteriors.stateful import StatefulPosterior
 from superarm.rewards.simple import Count
 from superarm.round import Round
 from superarm.selection import Kind

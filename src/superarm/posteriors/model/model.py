@@ -156,7 +156,8 @@ class Model:
         self, posterior: Posterior | None, learning: Learning, rng: np.random.Generator
     ) -> tuple[Model, Posterior]:
         assert self.log is not None
-        contradicted = any(self._given(j, self.log.outcomes(j), None)[1] for j in (0, 1))
+        given = [self._given(j) for j in (0, 1)]
+        contradicted = any(changed for _, changed in given)
         by_itself = posterior is not None and self.shapes is None and not contradicted
         if by_itself:
             assert isinstance(posterior, GaussianProcess | ExactPosterior)
@@ -176,12 +177,11 @@ class Model:
         else:
             now = self.shapes or (None, None)
         search = self.decisions % 3 == 0 or self.decisions == 2
-        found = [self._shape(j, now[j], learning, rng, search, by_itself) for j in (0, 1)]
+        found = [self._shape(j, now[j], *given[j], learning, rng, search, by_itself) for j in (0, 1)]
         if posterior is not None and self.shapes is None and not any(changed for _, _, changed in found):
             return self, posterior
         shapes = (found[0][0], found[1][0])
-        given = (found[0][1], found[1][1])
-        model = replace(self, shapes=shapes, given=given if self.given is not None else None)
+        model = replace(self, shapes=shapes, given=None if self.given is None else (found[0][1], found[1][1]))
         story = adopted(now, shapes, self.decisions)
         return replace(model, story=(*self.story, *story)[-LINES:]), _posterior(shapes, self.log, model.columns)
 
@@ -189,6 +189,8 @@ class Model:
         self,
         output: int,
         now: Shape | None,
+        given: Shape,
+        changed: bool,
         learning: Learning,
         rng: np.random.Generator,
         search: bool,
@@ -196,19 +198,17 @@ class Model:
     ) -> tuple[Shape, Shape, bool]:
         """The shape of an output, what is given of it, and whether it is another one than before.
 
-        ``by_itself`` says that the posterior has learnt its hyperparameters.
+        ``given`` and ``changed`` are as :meth:`_given` says; ``by_itself`` that the posterior has learnt its
+        hyperparameters.
         """
         assert self.log is not None
-        assert self.features is not None
-        values = self.log.outcomes(output)
-        given, changed = self._given(output, values, now)
         if now is None:
             now = given
         else:
             now = replace(now, mean=given.mean, constant=given.constant)
             if len(parameters(now.base)) != len(parameters(given.base)):  # features are of another kind than before
                 now = replace(now, base=given.base)
-        if len(values) < learning.least:
+        if len(self.log.outcomes(output)) < learning.least:
             return (given if changed or self.given is None else now), given, changed
         judgement = Judgement.of(self.log, output, learning, rng)
         if not by_itself:
@@ -220,10 +220,14 @@ class Model:
             now = best
         return now, given, changed
 
-    def _given(self, output: int, values: Array, now: Shape | None) -> tuple[Shape, bool]:
-        """What is given of an output, moved to the mean and scale of its outcomes where they contradict it."""
+    def _given(self, output: int) -> tuple[Shape, bool]:
+        """What is given of an output, moved to the mean and scale of its outcomes where they contradict it.
+
+        With whether it is another than before.
+        """
         assert self.features is not None
         assert self.log is not None
+        values, now = self.log.outcomes(output), None if self.shapes is None else self.shapes[output]
         mean, std = (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
         if self.given is None:
             before = 0.0 if now is None else math.sqrt(now.constant)

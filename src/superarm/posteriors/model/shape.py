@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from superarm.arguments import Array
+from superarm.kernels.combinations import PairOfKernels, ProductKernel, SumKernel
 from superarm.kernels.effects import Constant, GroupEffects, OfColumns, Trend
-from superarm.kernels.kernel import Kernel, PairOfKernels, ProductKernel, ScaledKernel, SumKernel, parameters
+from superarm.kernels.kernel import Kernel, parameters
+from superarm.kernels.scaled import ScaledKernel
 from superarm.kernels.stationary import Matern52, Stationary
 from superarm.posteriors.model.features import Features
 from superarm.storage import storable
@@ -158,27 +161,27 @@ def stationary_kind(kernel: Kernel) -> type[Stationary] | None:
 
 def with_stationary(kernel: Kernel, kind: type[Stationary]) -> Kernel | None:
     """The kernel with the first of its stationary parts replaced by one of another kind; None where there is none."""
-    if isinstance(kernel, Stationary):
-        return kind(lengthscale=kernel.lengthscale, variance=kernel.variance)
-    if isinstance(kernel, OfColumns):
-        part = with_stationary(kernel.base, kind)
-        return None if part is None else replace(kernel, base=part)
-    if isinstance(kernel, PairOfKernels):
-        for name in ("first", "second"):
-            part = with_stationary(getattr(kernel, name), kind)
-            if part is not None:
-                return replace(kernel, **{name: part})
-    return None
+    return _changed(kernel, lambda part: kind(lengthscale=part.lengthscale, variance=part.variance))
 
 
 def with_every_lengthscale(kernel: Kernel, dimension: int) -> Kernel | None:
     """The kernel with one lengthscale for each dimension in its first stationary part that has one for all."""
+
+    def separated(part: Stationary) -> Stationary | None:
+        return None if np.ndim(part.lengthscale) else replace(part, lengthscale=np.full(dimension, part.lengthscale))
+
+    return _changed(kernel, separated)
+
+
+def _changed(kernel: Kernel, change: Callable[[Stationary], Stationary | None]) -> Kernel | None:
+    """The kernel with the first of its stationary parts changed that can be; None where none can."""
     if isinstance(kernel, Stationary):
-        each = np.broadcast_to(np.asarray(kernel.lengthscale), (dimension,))
-        return None if np.ndim(kernel.lengthscale) else replace(kernel, lengthscale=each)
+        return change(kernel)
+    names: tuple[str, ...] = ("base",) if isinstance(kernel, OfColumns) else ()
     if isinstance(kernel, PairOfKernels):
-        for name in ("first", "second"):
-            part = with_every_lengthscale(getattr(kernel, name), dimension)
-            if part is not None:
-                return replace(kernel, **{name: part})
+        names = ("first", "second")
+    for name in names:
+        part = _changed(getattr(kernel, name), change)
+        if part is not None:
+            return replace(kernel, **{name: part})  # type: ignore[type-var]  # both are data classes
     return None

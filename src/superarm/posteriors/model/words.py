@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from superarm.kernels.combinations import ProductKernel, SumKernel
 from superarm.kernels.effects import Constant, OfColumns, Trend
-from superarm.kernels.kernel import Kernel, ProductKernel, SumKernel
+from superarm.kernels.kernel import Kernel
 from superarm.kernels.stationary import Stationary
 from superarm.posteriors.model.shape import Shape
 from superarm.posteriors.model.story import effects_in_words
