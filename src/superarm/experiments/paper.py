@@ -131,13 +131,10 @@ def learners(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
 
 
 def self_taught(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
-    """TCGP-UCB and the cautious policy with hyperparameters that they learn as they go."""
+    """TCGP-UCB with hyperparameters that it learns as it goes, which the cautious policy does by default."""
     return {
         "tcgp-ucb-learned": lambda s, zeta=ZETA, delta=DELTA: TCGPUCB(
             prior(s), zeta=zeta, delta=delta, seed=s.seed, learn=True
-        ),
-        "cautious-learned": lambda s, confidence=0.99: CautiousTCGPUCB(
-            prior(s), confidence=confidence, seed=s.seed, learn=True
         ),
     }
 

@@ -29,7 +29,6 @@ POLICIES = {
     "cautious": "certifies promises before it plays, and tries others sparingly: docs/promises.md",
     "cautious-fixed": "cautious that trusts what it was told: nothing is learnt of the prior, and nothing opened",
     "cautious-no-prior": "cautious that is told nothing beforehand; wrong and shops only",
-    "cautious-learned": "cautious that learns lengthscale, variance and noise as it goes",
     "tcgp-ucb-learned": "tcgp-ucb that learns lengthscale, variance and noise as it goes",
     "oclok-ucb": "combinatorial GP-UCB without groups (Nika et al. 2021)",
     "cgp-ucb": "contextual GP-UCB, one arm a round (Krause and Ong 2011); federated only",

@@ -38,7 +38,7 @@ LARGEST = 1e100  # number that is drawn
 # The order of this table is the order of legends and tables.
 _KNOWN = {
     "cautious": Style(light="#6a2fa0", dark="#b995ee", dash=(1, 0)),
-    "cautious-learned": Style(light="#9b59b6", dark="#dcc2ff", dash=(5, 2)),
+    "cautious-fixed": Style(light="#9b59b6", dark="#dcc2ff", dash=(5, 2)),
     "tcgp-ucb": Style(light="#0072b2", dark="#4c9fe0", dash=(14, 2)),
     "stcgp-ucb": Style(light="#2a93cf", dark="#8fd0f5", dash=(8, 3)),
     "tcgp-ucb-batch": Style(light="#00767f", dark="#3cc3cd", dash=(10, 2, 3, 2)),
