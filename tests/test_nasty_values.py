@@ -18,7 +18,7 @@ SAMPLE = 40  # values thrown at an argument in every run; `slow` throws all
 def public() -> Iterator[str]:
     """Names of all public callables: functions, classes, and the methods of these."""
     rooms = {name: getattr(sa, name) for name in sa.__all__ if inspect.ismodule(getattr(sa, name))}
-    rooms |= {"posteriors": importlib.import_module("superarm.posteriors")}
+    rooms |= {room: importlib.import_module(f"superarm.{room}") for room in ("posteriors", "wire")}
     found = {name: getattr(sa, name) for name in sa.__all__}
     for room, module in rooms.items():
         if room != "errors":  # which are what passes

@@ -8,26 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, as_floats, listed, mask, real_array, whole_number, with_masks
+from superarm.arguments import Array, IntArray, Mask, as_floats, listed, mask, real_array, whole_number, with_masks
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Groups, identities, label_array
-from superarm.rewards.group_reward import Constraint, GroupReward, Sense
+from superarm.rewards.group_reward import Constraint
+from superarm.rewards.promise import Promise, promises_of
 from superarm.rewards.reward import Reward, is_per_arm
 from superarm.rewards.simple import Sum
+from superarm.storage.content import content, digest, label_content
 
 LARGEST = 1e100  # an outcome: squares and sums of those up to this are numbers
-
-
-@dataclass(frozen=True, eq=False)
-class Promise:
-    """A constraint laid on groups of a round: one group reward and sense, and a threshold for each group."""
-
-    reward: GroupReward
-    sense: Sense
-    groups: IntArray  # (g,) positions of the promised groups, ascending
-    thresholds: Array  # (g,)
-    optimism: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,7 +85,7 @@ class Round:
         caps = self.feasible.caps(grouping)
         if isinstance(self.reward, type) or not callable(getattr(self.reward, "value", None)):
             raise InvalidArgument("reward", "a super-arm reward (method: value)", safe_repr(self.reward))
-        promises = _promises(self.constraint, grouping)
+        promises = promises_of(self.constraint, grouping)
         for reward in (self.reward, *(promise.reward for promise in promises)):
             if is_per_arm(reward):
                 reward.check_size(arms)
@@ -161,6 +152,20 @@ class Round:
         """Sorted distinct group labels; arrays with one entry per group follow this order."""
         return self.grouping.labels
 
+    def digest(self) -> str:
+        """64 hexadecimal digits that tell this round from every other: the same in every process and version.
+
+        Rounds of equal digest mean the same, to the last bit of every context and threshold, in whatever form their
+        labels, promises and caps were given. A function of one's own counts by its name and code alone.
+
+        >>> import numpy as np, superarm as sa
+        >>> one, other = ({"t": 1, "contexts": np.eye(2), "groups": labels} for labels in ([0, 1], [0.0, True]))
+        >>> sa.Round(feasible=sa.AtMost(1), **one).digest() == sa.Round(feasible=sa.AtMost(1), **other).digest()
+        True
+        """
+        facts, arrays = content_of(self, lasting=True)
+        return digest(["superarm.Round", 1, self.t, self.safe is None, *facts], [self.contexts, *arrays])
+
     def check_arms(self, arms: Any, argument: str = "arms") -> IntArray:
         """Return ``arms`` as an integer array, refusing what is not a set of arms of this round."""
         if hasattr(arms, "arms"):
@@ -223,6 +228,25 @@ def checked_round(round: Any) -> Round:
     return round
 
 
+def content_of(round: Round, *, lasting: bool = False) -> tuple[list[Any], list[Array | IntArray | Mask]]:
+    """All that makes a round but its number and contexts, as facts and arrays: see :mod:`superarm.storage.content`."""
+    feasible, size = round.feasible, len(round)
+    ids = None if round.arm_ids is None else [label_content(label) for label in round.arm_ids.tolist()]
+    facts = [feasible.whole, feasible.totals(size), feasible.most_groups(round.grouping), ids]
+    facts.append([label_content(label) for label in round.labels])
+    arrays: list[Array | IntArray | Mask] = [round.grouping.codes, feasible.caps(round.grouping)]
+    if round.safe is not None:
+        arrays.append(round.safe)
+    for promise in round.promises:
+        facts += [promise.sense.name, promise.optimism]
+        arrays += [promise.groups, promise.thresholds]
+    for reward in (round.reward, *(promise.reward for promise in round.promises)):
+        facts.append(content(reward, lasting=lasting))
+        if is_per_arm(reward):
+            arrays.append(reward.entries(size))
+    return facts, arrays
+
+
 def _is_hashable(name: Any) -> bool:
     try:
         hash(name)
@@ -255,43 +279,3 @@ def _contexts(contexts: Any) -> Array:
         raise InvalidArgument("contexts", "finite numbers", f"{array[row]} in row {row}")
     array.setflags(write=False)
     return array
-
-
-def _promises(constraint: Any, groups: Groups) -> tuple[Promise, ...]:
-    if constraint is None:
-        return ()
-    if isinstance(constraint, Constraint):
-        everyone = np.arange(len(groups))
-        thresholds = constraint.thresholds(groups)
-        return (Promise(constraint.reward, constraint.sense, everyone, thresholds, constraint.optimism),)
-    if not isinstance(constraint, Mapping):
-        raise InvalidArgument(
-            "constraint",
-            "a Constraint such as Sum() <= 0.8, a mapping from labels to them, or None",
-            safe_repr(constraint),
-        )
-    together: dict[Hashable, tuple[Constraint, list[tuple[int, float]]]] = {}
-    for label, one in constraint.items():
-        if not isinstance(one, Constraint):
-            raise InvalidArgument("constraint", f"a Constraint for group {label!r}", safe_repr(one))
-        if isinstance(one.threshold, Mapping) or np.ndim(one.threshold) != 0:
-            raise InvalidArgument("threshold", f"one number for group {label!r}", safe_repr(one.threshold))
-        threshold = float(one.thresholds(Groups.of([0]))[0])
-        _, promised = together.setdefault(_kind(one), (one, []))
-        promised.append((groups.position(label, "constraint"), threshold))
-    promises = []
-    for one, promised in together.values():
-        promised.sort()
-        positions = np.array([position for position, _ in promised], dtype=np.intp)
-        thresholds = np.array([threshold for _, threshold in promised])
-        promises.append(Promise(one.reward, one.sense, positions, thresholds, one.optimism))
-    return tuple(promises)
-
-
-def _kind(constraint: Constraint) -> Hashable:
-    """Equal rewards of equal sense are one promise; a reward that cannot be hashed equals itself only."""
-    try:
-        hash(constraint.reward)
-    except TypeError:
-        return id(constraint.reward), constraint.sense
-    return constraint.reward, constraint.sense

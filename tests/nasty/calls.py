@@ -16,6 +16,7 @@ import polars as pl
 import superarm as sa
 import superarm.posteriors
 import superarm.regret
+from superarm import wire
 from superarm.datasets import download, movielens, synthetic
 
 ANY = ("none", "text", "booleans", "missing", "classes", "infinite", "complex", "numbers", "arrays", "objects")
@@ -188,6 +189,7 @@ CALLS: dict[str, Call] = {
             },
         ),
     ),
+    "Round.digest": Call(_later(a_round, "digest")),
     "Outcomes.of": Call(
         lambda: (sa.Outcomes.of, {"round": a_round(), "arms": [0, 1], "outcomes": [[0.5, 0.5], [0.1, 0.1]]}),
     ),
@@ -668,6 +670,11 @@ CALLS: dict[str, Call] = {
             {"frame": sa.calibration.promises([selection()], [{"b": True}])},
         )
     ),
+    # --- on the wire
+    "wire.round_to_dict": Call(lambda: (wire.round_to_dict, {"round": a_round()})),
+    "wire.round_from_dict": Call(lambda: (wire.round_from_dict, {"data": wire.round_to_dict(a_round())})),
+    "wire.round_to_bytes": Call(lambda: (wire.round_to_bytes, {"round": a_round()})),
+    "wire.round_from_bytes": Call(lambda: (wire.round_from_bytes, {"content": wire.round_to_bytes(a_round())})),
     # --- suites
     "check_reward": Call(_with(sa.check_reward, reward=sa.Sum(), arms=3, seed=0), lookalikes=GOOD),
     "check_group_reward": Call(_with(sa.check_group_reward, reward=sa.Sum(), arms=2, seed=0)),

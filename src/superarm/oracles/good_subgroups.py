@@ -17,8 +17,9 @@ from superarm.arguments import Array, IntArray, Mask, checked_index, group_mask,
 from superarm.errors import InvalidArgument, UnsolvableRound, safe_repr
 from superarm.rewards.group_reward import is_good, is_structured
 from superarm.rewards.normal_forms import ROUNDING, NormalForm
+from superarm.rewards.promise import Promise
 from superarm.rewards.reward import checked_value
-from superarm.round import Promise, Round, checked_round
+from superarm.round import Round, checked_round
 from superarm.selection import TouchedGroup, TouchedGroups
 
 ENUMERATE_AT_MOST = 14  # arms of a group: 2^14 subsets

@@ -16,6 +16,7 @@ from superarm.errors import InvalidArgument, safe_repr
 from superarm.groups import Groups
 from superarm.rewards.group_reward import Comparable, Monotone, Sense, tolerance
 from superarm.rewards.normal_forms import Blocks
+from superarm.storage.content import AS_GIVEN
 from superarm.storage.hashes import label_hashes
 
 RANGE = 1e140  # largest power, and inverse of the smallest: their quotient is still a number
@@ -37,7 +38,7 @@ class DixitStiglitz(Comparable):
         at least 1
     """
 
-    items: Iterable[Hashable]
+    items: Iterable[Hashable] = field(metadata=AS_GIVEN)
     power: float = 3.0
     monotone: ClassVar[Monotone] = "increasing"
     codes: IntArray = field(init=False, repr=False)
@@ -47,6 +48,7 @@ class DixitStiglitz(Comparable):
         power = self.power
         if isinstance(power, bool) or not isinstance(power, Real) or not 1.0 <= power <= sys.float_info.max:
             raise InvalidArgument("power", "a finite number >= 1", safe_repr(power))
+        object.__setattr__(self, "power", float(power))
         items = Groups.of(self.items, "items")
         object.__setattr__(self, "codes", items.codes)
         object.__setattr__(self, "labels", items.labels)

@@ -11,6 +11,7 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray, real_array
 from superarm.errors import InvalidArgument, safe_repr
+from superarm.storage.content import AS_GIVEN
 
 LARGEST_WEIGHT = 1e100  # with indices up to 1e150 their sums are numbers
 
@@ -111,7 +112,7 @@ class TransformedSum:
     """
 
     function: Callable[[float], float]
-    weights: float | Array = 1.0
+    weights: float | Array = field(default=1.0, metadata=AS_GIVEN)
     per_arm: Array = field(init=False, repr=False)  # (M,) or (1,)
 
     def __post_init__(self) -> None:

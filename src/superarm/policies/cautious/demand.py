@@ -8,8 +8,9 @@ from superarm.arguments import Array
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import Sense
+from superarm.rewards.promise import Promise
 from superarm.rewards.simple import Max, Mean, Min, Sum, Variance
-from superarm.round import Promise, Round
+from superarm.round import Round
 
 SMALLEST = 1e-300  # of a standard deviation
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray
 from superarm.rewards.group_reward import is_good
-from superarm.round import Promise
+from superarm.rewards.promise import Promise
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -19,7 +19,7 @@ from superarm.policies.cautious.certificates.certificate import Certificate, Gro
 from superarm.policies.cautious.certificates.gaussian import Gaussian
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import is_batched, tolerance
-from superarm.round import Promise
+from superarm.rewards.promise import Promise
 
 IN_THE_TAIL = 10  # draws that break a promise just certified: 1000 in all at eps = 0.01
 MOST = 200_000  # draws, however small eps is

@@ -12,8 +12,8 @@ from superarm.policies.cautious.certificates.certificate import Certificate, Gro
 from superarm.policies.cautious.certificates.draws import Draws
 from superarm.policies.cautious.certificates.gaussian import gaussian
 from superarm.rewards.group_reward import Sense
+from superarm.rewards.promise import Promise
 from superarm.rewards.simple import Min
-from superarm.round import Promise
 
 CLEAR = 1e-3  # a bound of p below which p need not be known better
 

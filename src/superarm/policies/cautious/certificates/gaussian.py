@@ -11,8 +11,8 @@ from scipy.special import ndtr
 from superarm.arguments import Array
 from superarm.policies.cautious.certificates.certificate import Certificate, Growth, Sets, Surrogate, Verdicts
 from superarm.rewards.group_reward import tolerance
+from superarm.rewards.promise import Promise
 from superarm.rewards.simple import Mean
-from superarm.round import Promise
 
 TINY = 1e-300  # keeps a quotient finite where nothing is uncertain
 

@@ -19,7 +19,7 @@ from superarm.arguments import Array, IntArray
 from superarm.policies.cautious.certificates.certificate import Certificate, Growth, Sets, Surrogate, Verdicts
 from superarm.policies.cautious.certificates.draws import mirrored_normals, shares
 from superarm.rewards.group_reward import Sense, tolerance
-from superarm.round import Promise
+from superarm.rewards.promise import Promise
 
 IN_THE_TAIL = 20  # draws that break a promise just certified: they are cheap here
 AT_ONCE = 500  # candidates that are drawn for together

@@ -1,0 +1,143 @@
+"""Documents: plain data for JSON with arrays in it, as lists of numbers or as bytes.
+
+The bytes are a format number, whether the rest is compressed, its checksum, and its size when it is not. The rest is
+the length of a JSON text, the text, and the arrays one after the other as they lie in memory, little-endian. Where an
+array stands, the text has its type and shape.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm.errors import InvalidArgument, UnreadableFile, type_of
+
+FORMAT = 1
+HEAD = struct.Struct("<BBIQ")  # format, whether the rest is compressed, checksum of the rest, its size when it is not
+LENGTH = struct.Struct("<I")  # of the JSON text
+NAMES = ("<f8", "<i8", "|b1", "|u1", "<u2", "<u4", "<u8")  # types of arrays
+SAMPLE = 1 << 16  # bytes that tell whether the rest can be compressed
+PAYS = 0.8  # of their size: random digits of contexts stay as long as they are
+DENSEST = 1032  # bytes that one compressed byte can stand for
+
+DAMAGE = (
+    zlib.error,
+    struct.error,
+    InvalidArgument,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+def plain(document: Any) -> Any:
+    """The document with lists of numbers for arrays."""
+    if isinstance(document, np.ndarray):
+        return document.tolist()
+    if isinstance(document, dict):
+        return {key: plain(item) for key, item in document.items()}
+    return [plain(item) for item in document] if isinstance(document, list) else document
+
+
+def pack(document: Any) -> bytes:
+    """The document as bytes, compressed where that pays."""
+    arrays: list[npt.NDArray[Any]] = []
+    text = json.dumps(_without(document, arrays), separators=(",", ":"), allow_nan=False).encode("ascii")
+    payload = b"".join([LENGTH.pack(len(text)), text, *(array.tobytes() for array in arrays)])
+    middle = max(len(payload) - SAMPLE, 0) // 2
+    sample = payload[middle : middle + SAMPLE]
+    small = len(zlib.compress(sample, 1)) < PAYS * len(sample)
+    size = len(payload)
+    if small:
+        payload = zlib.compress(payload, 1)
+    return HEAD.pack(FORMAT, small, zlib.crc32(payload), size) + payload
+
+
+def unpack(content: Any, what: str = "content") -> Any:
+    """The document that :func:`pack` made bytes of, or :class:`UnreadableFile` with the reason."""
+    if not isinstance(content, (bytes, bytearray, memoryview)):
+        raise InvalidArgument(what, "bytes", type_of(content))
+    content = bytes(content)
+    try:
+        known, small, checksum, size = HEAD.unpack_from(content)
+    except struct.error:
+        raise UnreadableFile(f"{what}: truncated, {len(content)} bytes") from None
+    if known != FORMAT or small > 1:
+        raise UnreadableFile(f"{what}: of format {known}; this superarm reads format {FORMAT}")
+    try:
+        payload = content[HEAD.size :]
+        if zlib.crc32(payload) != checksum:
+            raise ValueError("its checksum is wrong")
+        if small:
+            payload = _inflated(payload, size)
+        if len(payload) != size:
+            raise ValueError(f"{len(payload)} bytes instead of {size}")
+        (length,) = LENGTH.unpack_from(payload)
+        start = LENGTH.size + length
+        reader = _Reader(payload, start)
+        document = reader.document(json.loads(payload[LENGTH.size : start].decode("ascii")))
+        if reader.at != len(payload):
+            raise ValueError(f"{len(payload) - reader.at} bytes are left")
+        return document
+    except DAMAGE as error:
+        raise UnreadableFile(f"{what}: damaged or truncated ({error})") from error
+
+
+def _inflated(content: bytes, size: int) -> bytes:
+    if size > DENSEST * (len(content) + 1):
+        raise ValueError(f"{len(content)} bytes cannot stand for {size}")
+    inflating = zlib.decompressobj()
+    payload = inflating.decompress(content, size + 1)
+    if not inflating.eof or inflating.unused_data:
+        raise ValueError("what is compressed does not end where it should")
+    return payload
+
+
+def _without(document: Any, arrays: list[npt.NDArray[Any]]) -> Any:
+    """The document with type and shape for arrays, which are appended to ``arrays`` in the order of the text."""
+    if isinstance(document, np.ndarray):
+        name = document.dtype.newbyteorder("<").str
+        if name not in NAMES:
+            raise InvalidArgument("document", "arrays of numbers", f"an array of dtype {document.dtype}")
+        arrays.append(document.astype(name, copy=False))
+        return {"array": [name, list(document.shape)]}
+    if isinstance(document, dict):
+        return {key: _without(item, arrays) for key, item in document.items()}
+    return [_without(item, arrays) for item in document] if isinstance(document, list) else document
+
+
+class _Reader:
+    """Puts arrays back into a document, one after the other."""
+
+    def __init__(self, payload: bytes, at: int) -> None:
+        self.payload = payload
+        self.at = at  # where the next array begins
+
+    def document(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return [self.document(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        return self._array(*node["array"]) if "array" in node else {key: self.document(node[key]) for key in node}
+
+    def _array(self, name: str, shape: list[int]) -> npt.NDArray[Any]:
+        if name not in NAMES or any(type(size) is not int or size < 0 for size in shape):
+            raise ValueError(f"no array: {name}, {shape}")
+        count, start = math.prod(shape), self.at
+        self.at += count * np.dtype(name).itemsize
+        if self.at > len(self.payload):
+            raise ValueError(f"an array of shape {shape} that ends beyond the content")
+        array = np.frombuffer(self.payload[start : self.at], name).reshape(shape)
+        if name == "|b1" and array.view(np.uint8).max(initial=0) > 1:
+            raise ValueError("neither true nor false")
+        return array.astype(array.dtype.newbyteorder("="))
