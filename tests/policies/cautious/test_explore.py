@@ -118,6 +118,17 @@ def test_no_more_is_explored_than_is_enough():
         assert len(arms) == found
 
 
+@pytest.mark.parametrize(("passing", "arms"), [(0.0037, 3), (0.0038, 0)])
+def test_nothing_is_explored_of_which_too_little_lasts(passing, arms):
+    """Of a variance of 0.01 what is not drawn anew in the next round must be above 0.05^2 + what is."""
+    contexts = np.linspace(0, 1, 3)[:, None]
+    round = sa.Round(t=1, contexts=contexts, groups=np.arange(3), constraint=sa.Sum() <= 0.9, feasible=sa.AtMost(3))
+    search = search_of(SimpleNamespace(posterior=Alike()), round)
+    nothing, everyone = search.candidate(np.empty(0, dtype=np.intp)), np.ones(3, dtype=np.bool_)
+    judge = Judge(round, Alike(), contexts, Alike().predict(contexts), EPS, passing=passing)
+    assert len(explore(nothing, judge, search.index, search.order, everyone)) == arms
+
+
 def test_hopeless_promises_are_left_alone():
     contexts = np.random.default_rng(3).uniform(size=(30, 1))
     round = sa.Round(

@@ -53,7 +53,9 @@ class Uncertainty:
     def __init__(self, judge: Judge) -> None:
         self.posterior = judge.posterior
         self.noise = judge.noise
-        self.known_enough = judge.noise + judge.passing  # no arm of a smaller variance is worth an outcome
+        # No arm of a smaller variance is worth an outcome: what lasts of it, variance - passing, is to be larger than
+        # what an outcome adds, noise + passing.
+        self.known_enough = judge.noise + 2.0 * judge.passing
         first, self.at = distinct_rows(judge.points)  # at: (M,)
         self.points = judge.points[first]
         small = len(self.points) <= AT_ONCE
