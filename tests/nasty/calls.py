@@ -72,6 +72,10 @@ def belief() -> sa.Belief:
     return sa.Belief(mean=PAIRS, std=np.full((6, 2), 0.1))
 
 
+def some_outcomes() -> sa.Outcomes:
+    return sa.Outcomes.of(a_round(), [0, 1], [[0.5, 0.5], [0.1, 0.1]])
+
+
 def selection() -> sa.Selection:
     round = a_round()
     return sa.Automatic()(PAIRS[:, 0], round, good(round))
@@ -675,6 +679,28 @@ CALLS: dict[str, Call] = {
     "wire.round_from_dict": Call(lambda: (wire.round_from_dict, {"data": wire.round_to_dict(a_round())})),
     "wire.round_to_bytes": Call(lambda: (wire.round_to_bytes, {"round": a_round()})),
     "wire.round_from_bytes": Call(lambda: (wire.round_from_bytes, {"content": wire.round_to_bytes(a_round())})),
+    "wire.round_to_frame": Call(lambda: (wire.round_to_frame, {"round": a_round()})),
+    "wire.round_from_frame": Call(
+        lambda: (wire.round_from_frame, dict(zip(("frame", "beside"), wire.round_to_frame(a_round()), strict=True)))
+    ),
+    "wire.outcomes_to_dict": Call(lambda: (wire.outcomes_to_dict, {"outcomes": some_outcomes()})),
+    "wire.outcomes_from_dict": Call(
+        lambda: (wire.outcomes_from_dict, {"data": wire.outcomes_to_dict(some_outcomes()), "round": a_round()})
+    ),
+    "wire.outcomes_to_frame": Call(lambda: (wire.outcomes_to_frame, {"outcomes": some_outcomes()})),
+    "wire.outcomes_from_frame": Call(
+        lambda: (wire.outcomes_from_frame, {"frame": wire.outcomes_to_frame(some_outcomes()), "round": a_round()})
+    ),
+    "wire.selection_to_dict": Call(lambda: (wire.selection_to_dict, {"selection": selection()})),
+    "wire.selection_from_dict": Call(lambda: (wire.selection_from_dict, {"data": wire.selection_to_dict(selection())})),
+    "wire.frame_to_arrow": Call(lambda: (wire.frame_to_arrow, {"frame": wire.outcomes_to_frame(some_outcomes())})),
+    "wire.frame_from_arrow": Call(
+        lambda: (wire.frame_from_arrow, {"content": wire.frame_to_arrow(wire.outcomes_to_frame(some_outcomes()))})
+    ),
+    "wire.policy_to_bytes": Call(lambda: (wire.policy_to_bytes, {"policy": sa.Uniform()}), lookalikes=FRAMES),
+    "wire.policy_from_bytes": Call(lambda: (wire.policy_from_bytes, {"content": wire.policy_to_bytes(sa.Uniform())})),
+    "wire.settings": Call(lambda: (wire.settings, {"policy": sa.Uniform()}), lookalikes=FRAMES),
+    "wire.difference": Call(lambda: (wire.difference, {"one": sa.Uniform(), "other": sa.Uniform()})),
     # --- suites
     "check_reward": Call(_with(sa.check_reward, reward=sa.Sum(), arms=3, seed=0), lookalikes=GOOD),
     "check_group_reward": Call(_with(sa.check_group_reward, reward=sa.Sum(), arms=2, seed=0)),

@@ -32,14 +32,10 @@ class StorablePolicy:
     """A storable dataclass whose fields are the whole state of a policy."""
 
     def _check_fields(self) -> None:
-        """The settings, which are fields named like parameters, are such as the policy takes when it is made."""
-        state = dict(vars(self))
-        if learner := state.get("learner"):
-            state = {**vars(learner), "learn": learner.learning or False, **state}
-        signature = inspect.signature(type(self))
-        settings = {name: state[name] for name in signature.parameters if name in state}
+        """The settings are such as the policy takes when it is made."""
+        settings = settings_of(self)
         try:
-            signature.bind(**settings)
+            inspect.signature(type(self)).bind(**settings)
         except TypeError:  # a parameter that no field keeps, and that has no default
             return
         type(self)(**settings)
@@ -49,9 +45,21 @@ class StorablePolicy:
         storage.write(self, path)
 
 
+def settings_of(policy: Any) -> dict[str, Any]:
+    """The fields of a policy, or of its learner, that are named like parameters of its class."""
+    state = dict(vars(policy))
+    if learner := state.get("learner"):
+        state = {**vars(learner), "learn": learner.learning or False, **state}
+    return {name: state[name] for name in inspect.signature(type(policy)).parameters if name in state}
+
+
 def load(path: str | os.PathLike[str]) -> Policy:
     """Load a policy saved by its ``save``; it continues as if it had never stopped, bit for bit."""
-    policy = storage.read(path)
-    if not isinstance(policy, Policy):
-        raise UnreadableFile(f"{os.fspath(path)}: holds {type_of(policy)}, not a policy")
-    return policy
+    return checked_policy(storage.read(path), os.fspath(path))
+
+
+def checked_policy(value: Any, what: str) -> Policy:
+    """What a file holds, if it is a policy."""
+    if not isinstance(value, Policy):
+        raise UnreadableFile(f"{what}: holds {type_of(value)}, not a policy")
+    return value

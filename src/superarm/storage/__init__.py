@@ -12,7 +12,18 @@ renamed or changes its fields says so in :func:`storable`, and files of earlier 
 """
 
 from superarm.storage.classes import Fields, storable
-from superarm.storage.files import FORMAT, TEMPORARY, VERSION, alone, checked_path, read, replace_file, write
+from superarm.storage.files import (
+    FORMAT,
+    TEMPORARY,
+    VERSION,
+    alone,
+    checked_path,
+    from_bytes,
+    read,
+    replace_file,
+    to_bytes,
+    write,
+)
 
 __all__ = [
     "FORMAT",
@@ -21,8 +32,10 @@ __all__ = [
     "VERSION",
     "alone",
     "checked_path",
+    "from_bytes",
     "read",
     "replace_file",
     "storable",
+    "to_bytes",
     "write",
 ]

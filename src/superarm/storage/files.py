@@ -33,6 +33,11 @@ def write(value: object, path: str | os.PathLike[str]) -> None:
     path = checked_path("path", path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
+    replace_file(path, to_bytes(value))
+
+
+def to_bytes(value: object) -> bytes:
+    """The content of a file of ``value``."""
     arrays: list[np.ndarray] = []
     document = {"format": FORMAT, "version": VERSION, "value": encode(value, arrays, where="value")}
     content = io.BytesIO()
@@ -42,7 +47,7 @@ def write(value: object, path: str | os.PathLike[str]) -> None:
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
             _add(archive, f"{number}.npy", buffer.getvalue())
-    replace_file(path, content.getvalue())
+    return content.getvalue()
 
 
 def read(path: str | os.PathLike[str]) -> Any:
@@ -51,16 +56,20 @@ def read(path: str | os.PathLike[str]) -> Any:
     What keeps the file itself from being read is the system's own :class:`OSError`.
     """
     path = checked_path("path", path)
-    content = path.read_bytes()
+    return from_bytes(path.read_bytes(), str(path))
+
+
+def from_bytes(content: bytes, what: str) -> Any:
+    """The value of a file with this content, or :class:`UnreadableFile`, which says ``what`` is unreadable and why."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = _members(archive, len(content))
             document = json.loads(members.pop(DOCUMENT))
             if document["format"] != FORMAT:
-                raise UnreadableFile(f"{path}: not a superarm file (format {document['format']!r})")
+                raise UnreadableFile(f"{what}: not a superarm file (format {document['format']!r})")
             if document["version"] != VERSION:
                 raise UnreadableFile(
-                    f"{path}: written in version {document['version']} of the file format; "
+                    f"{what}: written in version {document['version']} of the file format; "
                     f"this superarm reads version {VERSION}"
                 )
             value = decode(document["value"], lambda number: _array(members.pop(f"{number}.npy")))
@@ -68,7 +77,7 @@ def read(path: str | os.PathLike[str]) -> Any:
                 raise Unfit(f"holds {min(members)}, which nothing in it mentions")
             return value
     except Unfit as error:
-        raise UnreadableFile(f"{path}: {error}") from None
+        raise UnreadableFile(f"{what}: {error}") from None
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -83,7 +92,7 @@ def read(path: str | os.PathLike[str]) -> Any:
         TypeError,
         ValueError,
     ) as error:
-        raise UnreadableFile(f"{path}: damaged, truncated, or not a superarm file ({error})") from error
+        raise UnreadableFile(f"{what}: damaged, truncated, or not a superarm file ({error})") from error
 
 
 def checked_path(argument: str, value: Any) -> Path:

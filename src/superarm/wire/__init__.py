@@ -1,4 +1,9 @@
-"""Rounds on their way elsewhere: as plain data for JSON and as bytes. Nothing here reads or writes files.
+"""Rounds, outcomes, selections and policies on their way elsewhere: nothing here reads or writes files.
+
+As plain data for JSON: :func:`round_to_dict`, :func:`outcomes_to_dict`, :func:`selection_to_dict`. As few bytes, for a
+journal: :func:`round_to_bytes`, :func:`policy_to_bytes`. As polars frames, and these as Arrow: :func:`round_to_frame`,
+:func:`outcomes_to_frame`, :func:`frame_to_arrow`. Each has its way back. :func:`settings` says what a policy was made
+with, and :func:`difference` in what two were made differently.
 
 What comes back means the same to the last bit: a round has the same :meth:`superarm.Round.digest`, and every policy
 selects and learns the same with it. All rewards, promises and feasible sets of superarm travel, and labels that are
@@ -6,6 +11,36 @@ text, bytes, numbers, dates, times, None, and tuples and frozensets of these. A 
 (:class:`superarm.Custom`) and a class of one's own do not, as only this process knows them.
 """
 
+from superarm.wire.frames import (
+    frame_from_arrow,
+    frame_to_arrow,
+    outcomes_from_frame,
+    outcomes_to_frame,
+    round_from_frame,
+    round_to_frame,
+)
+from superarm.wire.outcomes import outcomes_from_dict, outcomes_to_dict
+from superarm.wire.policies import difference, policy_from_bytes, policy_to_bytes, settings
 from superarm.wire.rounds import round_from_bytes, round_from_dict, round_to_bytes, round_to_dict
+from superarm.wire.selections import selection_from_dict, selection_to_dict
 
-__all__ = ["round_to_dict", "round_from_dict", "round_to_bytes", "round_from_bytes"]
+__all__ = [
+    "round_to_dict",
+    "round_from_dict",
+    "round_to_bytes",
+    "round_from_bytes",
+    "round_to_frame",
+    "round_from_frame",
+    "outcomes_to_dict",
+    "outcomes_from_dict",
+    "outcomes_to_frame",
+    "outcomes_from_frame",
+    "selection_to_dict",
+    "selection_from_dict",
+    "frame_to_arrow",
+    "frame_from_arrow",
+    "policy_to_bytes",
+    "policy_from_bytes",
+    "settings",
+    "difference",
+]
