@@ -425,13 +425,14 @@ CALLS: dict[str, Call] = {
                     "indices": {"round": round_of(name)},
                     "select": {"round": round_of(name)},
                     "update": {"round": round_of(name), "arms": [0, 1], "outcomes": [[0.5, 0.5], [0.1, 0.1]]},
+                    "explain": {"round": round_of(name), "selection": make().select(round_of(name)), "most": 2},
                     "save": {"path": folder() / "policy"},
                 }[method],
             ),
             takes={"outcomes": ("missing",), "path": PATH},
         )
         for name, make in policies().items()
-        for method in ("indices", "select", "update", "save")
+        for method in ("indices", "select", "explain", "update", "save")
         if hasattr(getattr(sa, name), method)
     },
     "load": Call(lambda: (sa.load, {"path": saved_policy()}), takes={"path": PATH}),

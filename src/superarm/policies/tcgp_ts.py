@@ -18,6 +18,9 @@ from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.cautious.explore import MOST_ARMS
 from superarm.policies.cautious.start_up import is_starting
+from superarm.policies.explanation.explain import MOST, checked_selection, explained
+from superarm.policies.explanation.explanation import Explanation
+from superarm.policies.index_grounds import IndexGrounds
 from superarm.policies.learner import Learner, LearningPolicy, found_by, oracle_or_exact
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.learning import Learning
@@ -26,6 +29,7 @@ from superarm.round import Round
 from superarm.selection import Kind, Selection, Status
 
 DRAW = 1  # the stream of the draws, apart from that of the ties
+HOW = "Arms and promises are judged at one draw of both outcomes from the posterior, as if it were the truth."
 
 
 @runtime_checkable
@@ -105,15 +109,23 @@ class TCGPTS(LearningPolicy):
 
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
-        posterior, points = self.learner.view(round)
-        belief, indices = posterior.predict(points), self.indices(round)
-        starting = self.learner.learning is not None and is_starting(round, posterior)
-        few = replace(round, feasible=_fewer(round.feasible)) if starting else round
+        belief, indices, few = self.learner.belief(round), self.indices(round), self._few(round)
         good = GoodSubgroups(few, indices.satisfying, self.learner.tie_order(round))
         selection = found_by(self.oracle(indices.reward, few, good))
         if few.feasible is not round.feasible:  # what is best among few arms says nothing of many
             selection = replace(selection, status=Status.LIMIT, upper_bound=math.inf, kind=Kind.EXPLORING)
         return replace(selection, belief=belief[selection.arms])
+
+    def explain(self, round: Round, selection: Selection, *, most: int = MOST) -> Explanation:
+        """Explain a selection of this policy, as it is now: see :meth:`superarm.TCGPUCB.explain`."""
+        round, selection, most = checked_selection(round, selection, most)
+        few, indices, decided = self._few(round), self.indices(round), self.select(round)
+        return explained(IndexGrounds.of(self, few, indices, decided, self.oracle, HOW), selection, most)
+
+    def _few(self, round: Round) -> Round:
+        """The round, with fewer arms to be picked while hardly anything is known."""
+        starting = self.learner.learning is not None and is_starting(round, self.learner.view(round)[0])
+        return replace(round, feasible=_fewer(round.feasible)) if starting else round
 
 
 def _fewer(feasible: Feasible) -> Feasible:

@@ -12,6 +12,9 @@ from superarm.errors import InvalidArgument, safe_repr
 from superarm.indices import Indices, double_ucb
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
+from superarm.policies.explanation.explain import MOST, checked_selection, explained
+from superarm.policies.explanation.explanation import Explanation
+from superarm.policies.index_grounds import IndexGrounds
 from superarm.policies.learner import Learner, LearningPolicy, found_by, oracle_or_exact
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.learning import Learning
@@ -19,6 +22,8 @@ from superarm.posteriors.picked import Picked
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
 from superarm.round import Round
 from superarm.selection import Selection, Status
+
+HOW = "Arms and promises are judged at upper confidence bounds, which hope for the best that is still likely."
 
 
 @storage.storable
@@ -121,6 +126,25 @@ class TCGPUCB(LearningPolicy):
         belief = self.learner.belief(round)  # Alg. 1, lines 4 and 5
         _, selection = self._decide(round, belief)
         return selection.with_belief(belief[selection.arms])
+
+    def explain(self, round: Round, selection: Selection, *, most: int = MOST) -> Explanation:
+        """Explain a selection of this policy, as it is now: why these arms, what promises cost, why not others; pure.
+
+        Arms and groups of the selection must be those of the round, or an error says so. Whether the policy, as it is
+        now, picks these very arms with these beliefs is told (``same``), not demanded. That contexts, thresholds and
+        caps of the round are those that were decided on is not checked: a selection does not carry them.
+
+        Parameters
+        ----------
+        round, selection
+            what was decided
+        most
+            how many arms get a replacement, how many groups a price, and how many runners-up are told: the first by
+            index, margin and index. A price takes about as long as a selection
+        """
+        round, selection, most = checked_selection(round, selection, most)
+        indices, decided = self._decide(round, self.learner.belief(round))
+        return explained(IndexGrounds.of(self, round, indices, decided, self.oracle, HOW), selection, most)
 
     def _decide(self, round: Round, belief: Belief) -> tuple[Indices, Selection]:
         order = self.learner.tie_order(round)

@@ -15,12 +15,9 @@ from typing import Any
 
 import polars as pl
 
+from superarm import chart_style
 from superarm.experiments import measures
 from superarm.experiments.results import complete, settings_in
-
-# vl-convert brings Liberation Sans, which has the widths of the other two: exported figures need no installed font.
-EXPORT_FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
-PAGE_FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +146,7 @@ def bases_of(looks: Mapping[str, Style]) -> list[str]:
 
 
 def config(looks: Mapping[str, Style], *, dark: bool = False, page: bool = False) -> dict[str, Any]:
-    """The Vega-Lite configuration of a chart of these policies: the only place where colours are decided.
+    """The Vega-Lite configuration of a chart of these policies: the only place where their colours are decided.
 
     Parameters
     ----------
@@ -160,47 +157,9 @@ def config(looks: Mapping[str, Style], *, dark: bool = False, page: bool = False
     page
         for an HTML page, which brings its own background
     """
-    text, soft, line = ("#e6e6e3", "#b4b6ba", "#363a41") if dark else ("#1f2328", "#57606a", "#e4e4e0")
-    font = PAGE_FONT if page else EXPORT_FONT
-    return {
-        "background": "transparent" if page else "#ffffff",
-        "font": font,
-        "padding": 4 if page else 12,
-        "range": {
-            "category": [style.dark if dark else style.light for style in looks.values()],
-            "ordinal": [style.dark if dark else style.light for style in _base_styles(bases_of(looks)).values()],
-        },
-        "view": {"stroke": None},
-        "axis": {
-            "labelColor": soft,
-            "titleColor": soft,
-            "titleFontWeight": "normal",
-            "labelFontSize": 11,
-            "titleFontSize": 11,
-            "titlePadding": 8,
-            "gridColor": line,
-            "domainColor": line,
-            "tickColor": line,
-            "labelPadding": 5,
-        },
-        "axisX": {"grid": False, "domainColor": soft, "tickColor": soft},
-        "axisY": {"domain": False, "ticks": False},
-        "title": {"color": text, "fontSize": 13, "fontWeight": 600, "anchor": "start", "frame": "group", "offset": 12},
-        "legend": {
-            "labelColor": text,
-            "titleColor": text,
-            "labelFontSize": 11,
-            "labelLimit": 220,
-            "symbolSize": 400,
-            "symbolStrokeWidth": 2,
-            "orient": "bottom",
-            "columnPadding": 18,
-        },
-        "rule": {"color": soft},
-        "style": {"accent": {"color": "#4c9fe0" if dark else "#0072b2"}, "front": {"color": soft}},
-        "text": {"color": soft, "fontSize": 11},
-        "concat": {"spacing": 28},
-    }
+    category = [style.dark if dark else style.light for style in looks.values()]
+    ordinal = [style.dark if dark else style.light for style in _base_styles(bases_of(looks)).values()]
+    return chart_style.config(category, ordinal, dark=dark, page=page)
 
 
 def _between(stops: tuple[str, ...], share: float) -> str:

@@ -15,6 +15,8 @@ from superarm.arguments import Seed
 from superarm.errors import UnsolvableRound
 from superarm.feasible import AtMost, Exactly
 from superarm.oracles.oracle import SuperArmOracle
+from superarm.policies.explanation.explain import MOST
+from superarm.policies.explanation.explanation import Explanation
 from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.posterior import Posterior
@@ -77,10 +79,19 @@ class CGPUCB(OCLOKUCB):
 
     def select(self, round: Round) -> Selection:
         """Pick one arm; pure."""
-        feasible = checked_round(round).feasible
-        if isinstance(feasible, AtMost):
-            most = 1 if feasible.k is None else min(1, feasible.k)
-            round = replace(round, feasible=AtMost(most, per_group=feasible.per_group))
-        elif not (isinstance(feasible, Exactly) and feasible.k == 1):
-            raise UnsolvableRound(f"CGP-UCB plays one arm a round: AtMost or Exactly(1), not {feasible}")
-        return super().select(round)
+        return super().select(_one_arm(round))
+
+    def explain(self, round: Round, selection: Selection, *, most: int = MOST) -> Explanation:
+        """Explain a selection of this policy, as it is now: see :meth:`superarm.TCGPUCB.explain`."""
+        return super().explain(_one_arm(round), selection, most=most)
+
+
+def _one_arm(round: Round) -> Round:
+    """The round, with one arm to be picked."""
+    feasible = checked_round(round).feasible
+    if isinstance(feasible, AtMost):
+        most = 1 if feasible.k is None else min(1, feasible.k)
+        round = replace(round, feasible=AtMost(most, per_group=feasible.per_group))
+    elif not (isinstance(feasible, Exactly) and feasible.k == 1):
+        raise UnsolvableRound(f"CGP-UCB plays one arm a round: AtMost or Exactly(1), not {feasible}")
+    return round

@@ -19,12 +19,12 @@ import numpy as np
 from superarm import storage
 from superarm.arguments import Array, Seed, between, non_negative, whole_number
 from superarm.errors import InvalidArgument, safe_repr
-from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle, additive_scores
 from superarm.policies.cautious import start_up
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.certificates.widening import NONE, Widening
 from superarm.policies.cautious.explore import explore
+from superarm.policies.cautious.grounds import CertifiedGrounds
 from superarm.policies.cautious.ledger import Ledger
 from superarm.policies.cautious.opening import opening
 from superarm.policies.cautious.search import Candidate, Search
@@ -32,6 +32,9 @@ from superarm.policies.cautious.searches import GroupSearch, SubsetSearch
 from superarm.policies.cautious.trial import on_credit, trial
 from superarm.policies.cautious.untried import Reasons, UntriedGroups, Why
 from superarm.policies.cautious.watch import Residuals, Watch
+from superarm.policies.explanation.explain import MOST, checked_selection, explained
+from superarm.policies.explanation.explanation import Explanation
+from superarm.policies.explanation.known import Known
 from superarm.policies.learner import WIDEST, Learner, LearningPolicy, oracle_or_exact
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import checked_noise
@@ -134,6 +137,27 @@ class CautiousTCGPUCB(LearningPolicy):
 
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
+        return self._decide(round)[1]
+
+    def explain(self, round: Round, selection: Selection, *, most: int = MOST) -> Explanation:
+        """Explain a selection of this policy, as it is now: see :meth:`superarm.TCGPUCB.explain`."""
+        round, selection, most = checked_selection(round, selection, most)
+        return explained(self._grounds(round), selection, most)
+
+    def _grounds(self, round: Round) -> CertifiedGrounds:
+        search, decided = self._decide(round)
+        posterior, _ = self.learner.view(round)
+        return CertifiedGrounds(
+            policy=type(self).__name__,
+            search=search,
+            decided=decided,
+            account=self.ledger.account,
+            seen=start_up.seen(posterior) if self._starting(round, posterior) else None,
+            known=Known.to(self),
+            ask=self.select,
+        )
+
+    def _decide(self, round: Round) -> tuple[Search, Selection]:
         start = time.perf_counter()
         posterior, points = self.learner.view(round)
         found = None
@@ -149,7 +173,7 @@ class CautiousTCGPUCB(LearningPolicy):
             reasons = Reasons(len(round.labels), Why.NOTHING_CERTIFIED, self.ledger.account.savings)
         untried = self.ledger.labels.untried(round.grouping.hashes, 1)
         untried[chosen.judged.groups] = False
-        return _selection(kind, chosen, search, UntriedGroups.of(round.labels, untried, reasons), start)
+        return search, _selection(kind, chosen, search, UntriedGroups.of(round.labels, untried, reasons), start)
 
     def _starting(self, round: Round, posterior: Posterior) -> bool:
         return self.learner.learning is not None and start_up.is_starting(round, posterior)
@@ -230,9 +254,6 @@ def _selection(kind: Kind, chosen: Candidate, search: Search, untried: UntriedGr
             status = Status.UNPROVED
     arms = np.sort(chosen.arms)
     arms.setflags(write=False)
-    good = GoodSubgroups(round, search.belief.mean[:, 1], search.order)
-    judged, described = chosen.judged, good.described(good.valued(arms))
-    touched = replace(described, p_broken=judged.p_broken, regret=judged.regret, vouched=judged.vouched)
     return Selection(
         arms=arms,
         value=chosen.value,
@@ -240,7 +261,7 @@ def _selection(kind: Kind, chosen: Candidate, search: Search, untried: UntriedGr
         status=status,
         solver=solver,
         seconds=time.perf_counter() - start,
-        groups=touched,
+        groups=search.touched(arms, chosen.judged),
         kind=kind,
         belief=search.belief[arms],
         untried=untried,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from superarm.arguments import Array, IntArray, Mask
+from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.cautious.certificates.judge import Judge, Judged
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import reward_of
 from superarm.round import Round
-from superarm.selection import Selection
+from superarm.selection import Selection, TouchedGroups
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,6 +42,12 @@ class Search(ABC):
         """A super arm with its verdicts."""
         value = reward_of(self.round.reward, self.index[arms], arms)
         return Candidate(arms=arms, judged=self.judge(arms), value=value, selection=selection, underfilled=underfilled)
+
+    def touched(self, arms: IntArray, judged: Judged) -> TouchedGroups:
+        """The groups that a super arm, ascending, touches: at the mean, with their verdicts."""
+        good = GoodSubgroups(self.round, self.belief.mean[:, 1], self.order)
+        described = good.described(good.valued(arms))
+        return replace(described, p_broken=judged.p_broken, regret=judged.regret, vouched=judged.vouched)
 
     @property
     @abstractmethod

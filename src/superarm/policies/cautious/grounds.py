@@ -1,0 +1,125 @@
+"""The grounds of the cautious policy: certificates, and what was done where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtri
+
+from superarm.arguments import Array, IntArray
+from superarm.indices import optimism
+from superarm.policies.cautious.account import Account
+from superarm.policies.cautious.search import Search
+from superarm.policies.cautious.start_up import LEAST
+from superarm.policies.explanation.known import Known
+from superarm.policies.explanation.words import chance, label_text, number
+from superarm.posteriors.posterior import Belief
+from superarm.round import Round
+from superarm.selection import Kind, Selection, TouchedGroup
+
+NAMED = 5  # groups in a sentence
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CertifiedGrounds:
+    """How the cautious policy judges a round; see ``Grounds`` for the contract."""
+
+    policy: str
+    search: Search
+    decided: Selection
+    account: Account
+    seen: int | None  # second outcomes that are known, where they are too few to believe anything; None: enough
+    known: Known
+    ask: Callable[[Round], Selection]
+    certifies: bool = True
+
+    @property
+    def round(self) -> Round:
+        return self.search.round
+
+    @property
+    def belief(self) -> Belief:
+        return self.search.belief
+
+    @property
+    def index(self) -> Array:
+        return self.search.index
+
+    @property
+    def order(self) -> IntArray:
+        return self.search.order
+
+    @property
+    def eps(self) -> float:
+        return self.search.eps
+
+    @cached_property
+    def satisfying(self) -> Array:
+        """(M,) what each arm alone keeps to with the confidence asked for."""
+        mean, std = self.belief.mean[:, 1], self.belief.std[:, 1]
+        bound: Array = mean - optimism(self.round) * float(ndtri(1.0 - self.eps)) * std
+        return bound
+
+    def risks(self, sets: list[IntArray]) -> Array:
+        return self.search.judge.each(sets).p_broken
+
+    def touched(self, arms: IntArray) -> tuple[TouchedGroup, ...]:
+        return self.search.touched(arms, self.search.judge(arms)).rows()
+
+    def answer(self, round: Round) -> Selection:
+        return self.ask(round)
+
+    def why(self, selection: Selection) -> str:
+        groups, sure = self.touched(np.sort(selection.arms)), number(1.0 - self.eps)
+        start_up = "" if self.seen is None else f"Start-up: {self.seen} of {LEAST} second outcomes are known. "
+        if selection.kind is None:
+            return "It was not picked by a policy that certifies."
+        if selection.kind is Kind.EXPLORING:
+            arms = f"A few informative arms are played, where promises are least at risk{self._by_word(groups)}."
+            if self.seen is not None:
+                return f"{start_up}Before that neither smoothness nor scale is believed, and nothing certified. {arms}"
+            return f"No super arm worth having keeps every promise with probability {sure} yet. {arms}"
+        if selection.kind is Kind.ON_CREDIT:
+            return (
+                f"{start_up}No super arm keeps every promise with probability {sure}, and exploring would teach "
+                "nothing: the groups most likely to keep their promise are played."
+            )
+        if selection.kind is Kind.TRIAL:
+            tried = [g for g in groups if g.probability is not None and 1.0 - g.probability > self.eps]
+            told = ", ".join(f"{label_text(g.label)} (breaks with probability {_broken(g)})" for g in tried[:NAMED])
+            more = f" and {len(tried) - NAMED} more" if len(tried) > NAMED else ""
+            saved, advance = number(self.account.savings), number(self.account.advance)
+            return (
+                f"{start_up}All groups but those on trial keep their promise with probability {sure}. On trial: {told}"
+                f"{more}. It is paid for by saved-up risk ({saved} broken promises) or an advance of it ({advance})."
+            )
+        if not groups:
+            return f"{start_up}Nothing is picked: no super arm that is certified is worth having. Nothing can break."
+        promised = [g for g in groups if g.threshold is not None]
+        if not promised:
+            return f"{start_up}No touched group has a promise."
+        return (
+            f"{start_up}Every touched group keeps its promise with probability {sure} or more{self._by_word(groups)}."
+        )
+
+    def _by_word(self, groups: tuple[TouchedGroup, ...]) -> str:
+        vouched = sum(group.vouched for group in groups)
+        return f", beside {vouched} of safe arms alone, by your word" if vouched else ""
+
+    def unsought(self, selection: Selection) -> str:
+        match selection.kind:
+            case Kind.EXPLORING:
+                return "this round was not made for its value: a few arms are played for what they teach"
+            case Kind.ON_CREDIT:
+                return "this round was not made for its value, but for the likeliest promises"
+            case Kind.TRIAL:
+                return "the groups on trial took precedence, or the search did not come upon it"
+            case _:
+                return "a certified super arm with it is worth more: the search, which is not exhaustive, missed it"
+
+
+def _broken(group: TouchedGroup) -> str:
+    return chance(None if group.probability is None else 1.0 - group.probability)

@@ -1,0 +1,67 @@
+"""Puts an explanation together."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from superarm.arguments import IntArray, instance, whole_number
+from superarm.errors import InvalidArgument
+from superarm.policies.explanation.arms import picked_arms
+from superarm.policies.explanation.explanation import Explanation
+from superarm.policies.explanation.grounds import Grounds
+from superarm.policies.explanation.groups import Prices, explained_groups
+from superarm.policies.explanation.moves import Moves
+from superarm.policies.explanation.runners_up import runners_up
+from superarm.round import Round, checked_round
+from superarm.selection import Selection
+
+MOST = 10  # of everything that takes work
+
+
+def explained(grounds: Grounds, selection: Selection, most: int) -> Explanation:
+    """Explain a selection that :func:`checked_selection` has let pass."""
+    arms = np.sort(selection.arms)
+    moves = Moves(grounds, arms)
+    prices = Prices(moves, most)
+    groups = explained_groups(moves, grounds.touched(arms), prices)
+    prices.more(most)
+    return Explanation(
+        policy=grounds.policy,
+        t=grounds.round.t,
+        kind=selection.kind,
+        status=selection.status,
+        why=grounds.why(selection),
+        value=moves.value,
+        upper_bound=selection.upper_bound,
+        same=_is_same(grounds, selection, arms),
+        arms=picked_arms(moves, most),
+        groups=groups,
+        runners_up=runners_up(moves, most, prices, grounds.unsought(selection)),
+        known=grounds.known,
+        most=most,
+    )
+
+
+def checked_selection(round: Any, selection: Any, most: Any) -> tuple[Round, Selection, int]:
+    """The arguments of ``explain``, if the selection can be one of this round: its arms and groups are."""
+    checked_round(round)
+    instance("selection", selection, Selection, "a superarm.Selection")
+    grouping = round.grouping
+    arms = round.check_arms(selection.arms, "selection")
+    groups, starts, members = grouping.parts(np.sort(arms))
+    parts = [tuple(members[start:end].tolist()) for start, end in itertools.pairwise(starts.tolist())]
+    stated = [(group.label, tuple(group.arms)) for group in selection.groups]
+    if stated != [(grouping.labels[group], part) for group, part in zip(groups.tolist(), parts, strict=True)]:
+        raise InvalidArgument("selection", "one of this round", "one whose arms are of other groups here")
+    return round, selection, whole_number("most", most, 1)
+
+
+def _is_same(grounds: Grounds, selection: Selection, arms: IntArray) -> bool:
+    decided = grounds.decided
+    if not np.array_equal(arms, decided.arms) or selection.value != decided.value:
+        return False
+    believed, now = selection.belief, grounds.belief[arms]
+    return believed is None or (np.array_equal(believed.mean, now.mean) and np.array_equal(believed.std, now.std))

@@ -1,0 +1,106 @@
+"""An explanation of one selection: what it holds, as text, as plain data and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from superarm.policies.explanation import picture, text
+from superarm.policies.explanation.arms import PickedArm
+from superarm.policies.explanation.groups import ExplainedGroup
+from superarm.policies.explanation.known import Known
+from superarm.policies.explanation.runners_up import RunnerUp
+from superarm.policies.explanation.words import as_json
+from superarm.selection import Kind, Status
+
+if TYPE_CHECKING:
+    import altair as alt
+
+VERSION = 1  # of what to_dict returns
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Explanation:
+    """Why a policy picked a super arm; ``print`` it, ask for ``to_dict()``, or ``plot()`` it.
+
+    Attributes
+    ----------
+    policy, t
+        the class of the policy and the number of the round
+    kind, status
+        of the selection
+    why
+        why the round was of its kind, in a sentence or two
+    value, upper_bound
+        u of the selection at the index, and what no allowed super arm exceeds, as the selection states it
+    same
+        whether the policy, as it is now, picks these very arms with the same beliefs; where not, all figures are of
+        what it believes now
+    arms
+        the picked arms, those of largest index first
+    groups
+        the touched groups, those with the least margin first
+    runners_up
+        the arms, or whole groups, that were not picked though their index is largest
+    known
+        what was known
+    most
+        how many arms have a replacement, how many groups a price, and how many runners-up there are, at most
+    """
+
+    policy: str
+    t: int
+    kind: Kind | None
+    status: Status
+    why: str
+    value: float
+    upper_bound: float
+    same: bool
+    arms: tuple[PickedArm, ...]
+    groups: tuple[ExplainedGroup, ...]
+    runners_up: tuple[RunnerUp, ...]
+    known: Known
+    most: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain JSON data: numbers, text, lists and dicts, None for what is not known or not finite.
+
+        Labels and identities that JSON does not know (dates, bytes, ...) are text, and tuples are lists.
+        """
+        return {"version": VERSION, **as_json(self)}
+
+    def plot(self) -> alt.VConcatChart:
+        """A picture: what arms are worth, how promises stand, and what they cost; for notebooks, or ``.save``."""
+        return picture.picture(self.arms, self.groups, self.runners_up, self.most)
+
+    def group(self, label: Hashable) -> ExplainedGroup | None:
+        """The touched group of this label; None where it is not touched."""
+        return next((group for group in self.groups if group.label == label), None)
+
+    def __str__(self) -> str:
+        kind = "" if self.kind is None else f", {self.kind.name}"
+        head = (
+            f"{self.policy}, round {self.t}: {len(self.arms)} arms, "
+            f"value {self.value:.4g} of at most {self.upper_bound:.4g} ({self.status.name}{kind})"
+        )
+        return "\n".join(
+            [
+                head,
+                *text.wrapped(self.why),
+                *([] if self.same else text.wrapped(OTHER)),
+                *text.picked(self.arms, self.most),
+                *text.touched(self.groups, self.most),
+                *text.not_picked(self.runners_up),
+                *text.known(self.known),
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+OTHER = (
+    "Note: the policy, as it is now, does not pick these very arms with these beliefs: it has learnt since, it is "
+    "another one, or the round is another one. All figures are of what it believes now."
+)

@@ -1,0 +1,47 @@
+"""What a policy knew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from superarm.policies.learner import LearningPolicy
+from superarm.posteriors.stateful import StatefulPosterior
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What was known when a policy picked.
+
+    Attributes
+    ----------
+    updates
+        how often outcomes were learnt
+    decisions
+        decisions with outcomes; None where the policy does not count them (``learn=False``)
+    outcomes
+        how many of the first and of the second kind are in the posterior; None of a posterior of one's own
+    believed
+        what the model believes and has adopted, line by line, as ``print(policy)`` tells it
+    """
+
+    updates: int
+    decisions: int | None
+    outcomes: tuple[int, int] | None
+    believed: tuple[str, ...]
+
+    @classmethod
+    def to(cls, policy: LearningPolicy, *more: str) -> Known:
+        """What a policy knows now, and further lines."""
+        learner = policy.learner
+        outcomes = None
+        if learner.posterior is None:
+            outcomes = 0, 0
+        elif isinstance(learner.posterior, StatefulPosterior):
+            history = learner.posterior.state.history
+            outcomes = history.seen(0), history.seen(1)
+        return cls(
+            updates=learner.updates,
+            decisions=None if learner.model is None else learner.model.decisions,
+            outcomes=outcomes,
+            believed=(*(line.strip() for line in str(policy).splitlines()[1:]), *more),
+        )

@@ -1,0 +1,110 @@
+"""An explanation in words and aligned columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from superarm.policies.explanation.arms import PickedArm, Replacement
+from superarm.policies.explanation.groups import ExplainedGroup
+from superarm.policies.explanation.known import Known
+from superarm.policies.explanation.runners_up import RunnerUp
+from superarm.policies.explanation.words import chance, label_text, number
+
+WIDTH = 118
+
+
+def wrapped(sentences: str) -> list[str]:
+    """Sentences on indented lines."""
+    return textwrap.wrap(sentences, WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+
+
+def picked(arms: Sequence[PickedArm], most: int) -> list[str]:
+    """The picked arms."""
+    head = ("arm", "group", "mean 1", "std 1", "index 1", "mean 2", "std 2", "index 2", "best replacement")
+    rows = [
+        (
+            arm_text((arm.arm,), None if arm.id is None else (arm.id,)) + (" (safe)" if arm.safe else ""),
+            label_text(arm.label),
+            *(number(value) for pair in zip(arm.mean, arm.std, arm.index, strict=True) for value in pair),
+            _replacement(arm.replacement, arm.remark),
+        )
+        for arm in arms[:most]
+    ]
+    return _section("picked, largest index first", head, rows, len(arms)) if arms else ["picked: nothing"]
+
+
+def _replacement(replacement: Replacement | None, remark: str | None) -> str:
+    if replacement is None:
+        return remark or ""
+    change = f"loses {number(replacement.loss)}" if replacement.loss >= 0.0 else f"gains {number(-replacement.loss)}"
+    return f"{arm_text(replacement.arms)} of {label_text(replacement.label)}, {change}" + (
+        f" ({remark})" if remark else ""
+    )
+
+
+def touched(groups: Sequence[ExplainedGroup], most: int) -> list[str]:
+    """The touched groups."""
+    head = ("group", "arms", "promise", "value", "margin", "kept with probability", "price of its promise")
+    rows = [
+        (
+            label_text(group.label),
+            f"{len(group.arms)} of at most {group.cap}",
+            "none" if group.promise is None else f"{group.promise} {number(group.threshold)}",
+            number(group.value),
+            "" if group.margin is None else f"{group.margin + 0.0:+.4g}",
+            "your word" if group.vouched else chance(group.probability),
+            _price(group),
+        )
+        for group in groups[:most]
+    ]
+    return _section("touched groups, least margin first", head, rows, len(groups))
+
+
+def _price(group: ExplainedGroup) -> str:
+    price = group.price
+    if price is None:
+        return group.remark or ""
+    if price.exact:
+        return number(price.gain)
+    return number(price.gain) + (" or more" if price.at_most is None else f" to {number(price.at_most)}")
+
+
+def not_picked(runners_up: Sequence[RunnerUp]) -> list[str]:
+    """The runners-up."""
+    head = ("arm", "group", "index 1", "why not")
+    rows = []
+    for one in runners_up:
+        price = "" if one.price is None else f"; that promise costs {number(one.price.gain)}"
+        said = f"{one.reason.name.lower().replace('_', ' ')}: {one.sentence}{price}"
+        rows.append((arm_text(one.arms, one.ids), label_text(one.label), number(one.index), said))
+    return _section("not picked, largest index first", head, rows, len(rows))
+
+
+def known(what: Known) -> list[str]:
+    """What was known."""
+    counts = f"{what.updates} updates"
+    if what.decisions is not None:
+        counts += f", {what.decisions} decisions with outcomes"
+    if what.outcomes is not None:
+        counts += f", {what.outcomes[0]} first and {what.outcomes[1]} second outcomes"
+    return [f"known then: {counts}", *(f"  {line}" for line in what.believed)]
+
+
+def arm_text(arms: tuple[int, ...], ids: tuple[Any, ...] | None = None) -> str:
+    """Arms by number, and by identity where they have one; of many the first and how many more."""
+    shown = f"{arms[0]}" if ids is None else f"{arms[0]} {label_text(ids[0])}"
+    return shown if len(arms) == 1 else f"{shown} and {len(arms) - 1} more"
+
+
+def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], total: int) -> list[str]:
+    """A table with its title; columns that are empty are left out."""
+    if not rows:
+        return []
+    filled = [i for i in range(len(head)) if any(row[i] for row in rows)]
+    table = [[line[i] for i in filled] for line in (head, *rows)]
+    widths = [max(len(line[i]) for line in table) for i in range(len(filled))]
+    lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in table]
+    more = [f"  and {total - len(rows)} more"] if total > len(rows) else []
+    return [title, *(line.rstrip() for line in lines), *more]
