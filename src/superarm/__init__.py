@@ -48,6 +48,9 @@ from superarm.rewards.reward import TransformedSum
 from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 from superarm.round import Outcomes, Round
 from superarm.selection import Kind, Selection, Status, TouchedGroup, UntriedGroup
+from superarm.sessions.check_store import check_store
+from superarm.sessions.decision import Decision
+from superarm.sessions.session import Session
 from superarm.storage import storable
 
 if TYPE_CHECKING:
@@ -152,6 +155,8 @@ __all__ = [
     "Clairvoyant",
     "load",
     "storable",
+    "Session",
+    "Decision",
     "simulate",
     "environments",
     "datasets",
@@ -164,6 +169,7 @@ __all__ = [
     "check_oracle",
     "check_policy",
     "check_environment",
+    "check_store",
     "errors",
     "__version__",
 ]

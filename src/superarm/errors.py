@@ -55,6 +55,22 @@ class WorkerLost(SuperarmError):
     """A worker process was ended from outside; what all others did is kept, and the same run goes on from there."""
 
 
+class Conflict(SuperarmError):
+    """A fact or a request says otherwise than one that is in the journal; what is there stays as it is."""
+
+
+class UnknownDecision(InvalidArgument):
+    """There is no decision of this id in the session."""
+
+
+class DifferentPolicy(SuperarmError, ValueError):
+    """A session is continued with another policy than the one that it was made with; the message says in what."""
+
+
+class StoreUnavailable(SuperarmError):
+    """A journal cannot be reached or written to now: held by others, full, read-only, or closed; nothing changed."""
+
+
 class NotStorable(SuperarmError, TypeError):
     """An object cannot be saved because part of it is not plain data."""
 

@@ -18,6 +18,7 @@ import superarm.posteriors
 import superarm.regret
 from superarm import wire
 from superarm.datasets import download, movielens, synthetic
+from superarm.sessions.stores.memory import MemoryStore
 
 ANY = ("none", "text", "booleans", "missing", "classes", "infinite", "complex", "numbers", "arrays", "objects")
 LABELS = ("none", "text", "booleans", "classes", "numbers", "objects", "infinite", "complex")
@@ -53,7 +54,7 @@ KERNEL = sa.Matern52(lengthscale=0.5)
 
 def a_round(**rest: Any) -> sa.Round:
     given = {"groups": ["a", "a", "a", "b", "b", "b"], "constraint": sa.Sum() >= 0.2, "feasible": sa.AtMost(3)}
-    return sa.Round(t=1, contexts=CONTEXTS, **given | rest)
+    return sa.Round(**{"t": 1, "contexts": CONTEXTS, **given, **rest})
 
 
 def whole_round() -> sa.Round:
@@ -121,6 +122,24 @@ def policies() -> dict[str, Callable[..., Any]]:
 
 def round_of(policy: str) -> sa.Round:
     return next(federated().rounds(np.random.default_rng(0))) if policy == "Clairvoyant" else a_round()
+
+
+def a_session() -> tuple[sa.Session, sa.Decision]:
+    """A session with a decision."""
+    session = sa.Session.open(MemoryStore(), policy=sa.CUCB())
+    return session, session.decide(a_round(), key="first")
+
+
+def _asked(method: str, /, **arguments: Any) -> Callable[[], tuple[Callable[..., Any], dict[str, Any]]]:
+    """A call of a session made anew; ``id`` and ``arms`` that are None are of its decision."""
+
+    def make() -> tuple[Callable[..., Any], dict[str, Any]]:
+        session, decision = a_session()
+        own = {"id": decision.id, "arms": decision.arms}
+        given = {name: own.get(name) if value is None else value for name, value in arguments.items()}
+        return getattr(session, method), given
+
+    return make
 
 
 def folder() -> Path:
@@ -448,6 +467,46 @@ CALLS: dict[str, Call] = {
         most={"rounds": (20, "rounds that are played")},
         lookalikes=FRAMES,
     ),
+    # --- sessions
+    "Session.open": Call(
+        lambda: (
+            sa.Session.open,
+            {
+                "path": folder() / "s.db",
+                "policy": sa.CUCB(),
+                "name": "main",
+                "outcome_range": (-10.0, 10.0),
+                "durability": "normal",
+            },
+        ),
+        takes={"path": PATH, "name": ("text",), "outcome_range": ("infinite",)},
+        lookalikes=FRAMES,
+    ),
+    "Session.decide": Call(
+        _asked("decide", round=a_round(t=2), key="k"),
+        takes={"key": ("text",)},
+    ),
+    "Session.observe": Call(
+        _asked(
+            "observe",
+            id=None,
+            arms=None,
+            outcomes=[[0.5, 0.5], [0.1, 0.1], [0.2, np.nan]],
+            noise_std=None,
+            sample="",
+            key="k",
+            by=None,
+        ),
+        takes={"key": ("text",), "sample": ("text",)},
+    ),
+    "Session.record": Call(
+        _asked(
+            "record", round=a_round(t=2), arms=[0, 3], outcomes=[[0.5, 0.5], [0.1, 0.1]], probabilities=None, key="k"
+        ),
+        takes={"key": ("text",), "outcomes": ("missing",)},
+    ),
+    **{f"Session.{name}": Call(_asked(name, id=None)) for name in ("decision", "played", "withdraw")},
+    **{f"Session.{name}": Call(_asked(name)) for name in ("decisions", "pending", "snapshot", "verify", "close")},
     # --- environments and data
     "environments.Federated": Call(
         _with(sa.environments.Federated, clients=2.0, requests=3, most_requests=2.0, noise_std=0.1),
@@ -719,6 +778,7 @@ CALLS: dict[str, Call] = {
         most={"dimension": (100, "features of a context")},
         lookalikes=FRAMES,
     ),
+    "check_store": Call(_with(sa.check_store, make_store=MemoryStore), takes={"make_store": CALLABLE}),
     "check_environment": Call(
         lambda: (sa.check_environment, {"environment": federated(), "rounds": 2, "repetitions": 5, "seed": 0}),
         most={"rounds": (10, "rounds that are looked at"), "repetitions": (100, "draws of the outcomes")},
@@ -741,6 +801,8 @@ LEFT_OUT: dict[str, str] = {
     **{f"normal_forms.{name}": FORM for name in ("Filter", "Witness", "WeightedSum", "Blocks", "Dispersion")},
     **{f"datasets.download.{name}": HELPER for name in ("load_frame", "keep_frame", "checked_console", "byte_bar")},
     "datasets.movielens.report_fetch": HELPER,
+    "Decision": RECORD,
+    "Session": "made by Session.open",
     **dict.fromkeys(("regret.super_arm_regret", "regret.total_regret"), "arithmetic, of columns as of numbers"),
     **dict.fromkeys(("Comparable", "environments.Environment", "posteriors.Posterior"), PROTOCOL),
     **dict.fromkeys(("posteriors.Kernel", "posteriors.InducingRule"), PROTOCOL),

@@ -1,0 +1,113 @@
+"""The contract of a store, for stores of one's own: whether it appends all or nothing, in order, and finds again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from superarm.arguments import keeps
+from superarm.checks import require
+from superarm.errors import InvalidArgument, NonConforming, safe_repr, type_of
+from superarm.sessions.events import Decided, Event, Fact, Observed, Played, Withdrawn
+from superarm.sessions.stores.store import Behind, Entry, Snapshot, Store
+
+PART = "0" * 64
+
+
+def check_store(make_store: Callable[[], Store]) -> None:
+    """Check that a store keeps the contract of :class:`~superarm.sessions.stores.store.Store`.
+
+    Parameters
+    ----------
+    make_store
+        makes an empty store; it is called a few times
+
+    >>> from superarm.sessions.stores.memory import MemoryStore
+    >>> check_store(MemoryStore)
+    """
+    if not callable(make_store):
+        raise InvalidArgument("make_store", "a function that makes an empty store", safe_repr(make_store))
+    for check in (_appends_in_order, _refuses_who_is_behind, _finds_again, _keeps_snapshots):
+        store = make_store()
+        if not keeps(store, Store):
+            raise NonConforming(f"make_store made {type_of(store)}, which lacks methods of a store")
+        try:
+            check(store)
+            require(store.faults() == [], f"after all was well the store finds faults: {store.faults()}")
+        finally:
+            store.close()
+
+
+def _decided(seq: int, **rest: Any) -> Entry:
+    decided = Decided(decision=f"d{seq}", t=seq, round=PART, arms=(2, 5), selection=PART)
+    return _entry(seq, decided, parts={PART: b"a round"}, **rest)
+
+
+def _entry(seq: int, fact: Fact, parts: dict[str, bytes] | None = None, **rest: Any) -> Entry:
+    return Entry(event=Event(seq=seq, at=0.5, fact=fact, **rest), parts=parts or {})
+
+
+def _appends_in_order(store: Store) -> None:
+    require(store.last() == 0 and list(store.events()) == [], "an empty store has events")
+    entries = [_decided(seq) for seq in range(1, 6)]
+    store.append(entries[:1])
+    store.append(entries[1:])
+    require(store.last() == 5, f"after five events the last is {store.last()}")
+    for after in (0, 3, 5):
+        found, meant = list(store.events(after)), [entry.event for entry in entries[after:]]
+        require(found == meant, f"events({after}) are {found}, not the {len(meant)} that were appended")
+    require(store.part(PART) == b"a round", "a part is not what was appended")
+    require(store.part("1" * 64) is None, "a part that nobody appended is there")
+
+
+def _refuses_who_is_behind(store: Store) -> None:
+    store.append([_decided(1)])
+    for wrong in (1, 3):
+        observed = Observed(decision="d1", round=PART, arms=(2,), values=((0.5, None),), fills=1)
+        before = store.standing("d1")
+        try:
+            store.append([_entry(wrong, observed, key="late"), _entry(wrong + 1, Played(decision="d1"))])
+        except Behind:
+            pass
+        else:
+            raise NonConforming(f"an event numbered {wrong} was appended after event 1; append must raise Behind")
+        require(store.last() == 1 and len(list(store.events())) == 1, "a refused event was appended")
+        require(store.standing("d1") == before and store.cells("d1") == (), "a refused event changed a decision")
+        require(store.keyed("late") is None, "the key of a refused event is kept")
+
+
+def _finds_again(store: Store) -> None:
+    first, second = ((0.25, None), (1e-300, -0.5)), ((None, 0.1 + 0.2),)
+    store.append([_decided(1, key="one", request="r"), _decided(2), _decided(3)])
+    store.append([_entry(4, Observed(decision="d1", round=PART, arms=(5, 2), values=first, fills=3), key="two")])
+    store.append([_entry(5, Observed(decision="d1", round=PART, arms=(5,), values=second, fills=1))])
+    store.append([_entry(6, Observed(decision="d1", round=PART, arms=(5,), values=second, sample="again"))])
+    store.append([_entry(7, Withdrawn(decision="d2"))])
+    found = store.keyed("one")
+    require(found is not None and (found.seq, found.request) == (1, "r"), f"the key of event 1 finds {found}")
+    require(store.keyed("three") is None, "a key that nobody gave is found")
+    states = [standing.state for standing in store.standings()]
+    require(states == ["complete", "withdrawn", "open"], f"the decisions stand as {states}")
+    out = [standing.id for standing in store.standings(out=True)]
+    require(out == ["d3"], f"out are {out}, where only d3 waits for outcomes")
+    known = {(cell.arm, cell.outcome, cell.sample): (cell.value, cell.seq) for cell in store.cells("d1")}
+    meant = {
+        (2, 1, ""): (1e-300, 4),
+        (2, 2, ""): (-0.5, 4),
+        (5, 1, ""): (0.25, 4),
+        (5, 2, ""): (0.1 + 0.2, 5),
+        (5, 2, "again"): (0.1 + 0.2, 6),
+    }
+    require(known == meant, f"the cells of a decision are {known}, not {meant}")
+    require(list(known) == sorted(known), "cells come in another order than by arm, outcome and sample")
+    require(store.standing("nobody") is None and store.cells("nobody") == (), "an unknown decision is known")
+
+
+def _keeps_snapshots(store: Store) -> None:
+    store.append([_decided(seq) for seq in range(1, 6)])
+    for seq, fingerprint in ((1, "x"), (2, "x"), (2, "y"), (4, "x"), (5, "x")):
+        store.keep(Snapshot(seq=seq, fingerprint=fingerprint, digest="d", body=bytes(seq)))
+    found = [(snapshot.seq, snapshot.fingerprint, len(snapshot.body)) for snapshot in store.snapshots()]
+    require(
+        found == [(5, "x", 5), (4, "x", 4), (2, "y", 2)], f"snapshots are {found}: the newest two of each come first"
+    )

@@ -1,0 +1,161 @@
+"""What happened in a session: facts, and events that hold one each; all else is derived from them.
+
+A fact is plain data, so that an event is a line of JSON. What is large in it, as a round, is named by its digest and
+kept beside it as a *part*, once however often it recurs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from superarm.errors import UnreadableFile
+
+Pairs = tuple[tuple[float | None, float | None], ...]  # both outcomes of each arm, None where one is missing
+
+VERSION = 1  # of the facts below; a fact of an earlier version is brought forward when it is read
+
+
+@dataclass(frozen=True, kw_only=True)
+class Created:
+    """A session begins with a policy."""
+
+    kind: ClassVar[str] = "created"
+    policy: str  # digest of the part that holds it
+    settings: Mapping[str, Any]
+    fingerprint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """The policy picked arms of a round."""
+
+    kind: ClassVar[str] = "decided"
+    decision: str
+    t: int
+    round: str  # digest of the part that holds it
+    arms: tuple[int, ...]
+    selection: str  # digest of the part that holds it
+    probabilities: tuple[float, ...] | None = None  # of each picked arm, where the chooser drew lots
+    due: float | None = None  # when silence is taken for an answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """Somebody else picked arms of a round, and these came of it."""
+
+    kind: ClassVar[str] = "recorded"
+    decision: str
+    t: int
+    round: str
+    arms: tuple[int, ...]
+    values: Pairs
+    probabilities: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """Outcomes of a decision: cells that were not known before, learnt by one update."""
+
+    kind: ClassVar[str] = "observed"
+    decision: str
+    round: str
+    arms: tuple[int, ...]
+    values: Pairs
+    sample: str = ""
+    noise_std: tuple[float, float] | None = None
+    fills: int = 0  # pairs of arm and outcome of which nothing was known
+    known: int = 0  # cells that came again
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """A decision was acted upon, whatever will come of it."""
+
+    kind: ClassVar[str] = "played"
+    decision: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Withdrawn:
+    """A decision was not acted upon, and never will be."""
+
+    kind: ClassVar[str] = "withdrawn"
+    decision: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """The session goes on where the last bits may differ: see :mod:`superarm.sessions.fingerprint`."""
+
+    kind: ClassVar[str] = "moved"
+    fingerprint: str
+
+
+Fact = Created | Decided | Recorded | Observed | Played | Withdrawn | Moved
+KINDS: dict[str, Any] = {fact.kind: fact for fact in (Created, Decided, Recorded, Observed, Played, Withdrawn, Moved)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """A fact in its place in the journal.
+
+    Attributes
+    ----------
+    seq
+        from 1, without gaps
+    at
+        seconds since 1970 by the writer's clock, for people: nothing is derived from it
+    fact
+        what happened
+    key
+        by which the caller may ask again for the same
+    request
+        digest of what was asked under the key
+    """
+
+    seq: int
+    at: float
+    fact: Fact
+    key: str | None = None
+    request: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """What sort of fact it holds."""
+        return self.fact.kind
+
+    @property
+    def decision(self) -> str | None:
+        """Which decision it is about, if any."""
+        return getattr(self.fact, "decision", None)
+
+
+def to_bytes(fact: Fact) -> bytes:
+    """A fact as JSON; floats keep all their bits."""
+    return json.dumps(vars(fact), separators=(",", ":"), allow_nan=False).encode("utf-8")
+
+
+def from_bytes(kind: str, version: int, body: bytes) -> Fact:
+    """The fact that :func:`to_bytes` wrote."""
+    if version > VERSION:
+        raise UnreadableFile(f"an event of version {version}; this superarm reads up to {VERSION}")
+    try:
+        fact: Fact = KINDS[kind](**{name: _frozen(value) for name, value in json.loads(body).items()})
+        return fact
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnreadableFile(f"an event of kind {kind!r} that cannot be read ({error!r})") from error
+
+
+def _frozen(value: Any) -> Any:
+    """Lists are tuples in a fact, all the way down; mappings stay as JSON has them."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def parts_of(fact: Fact) -> tuple[str, ...]:
+    """Digests of the parts that a fact names."""
+    names = ("policy", "round", "selection")
+    return tuple(getattr(fact, field.name) for field in dataclasses.fields(fact) if field.name in names)

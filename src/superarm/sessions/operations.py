@@ -1,0 +1,149 @@
+"""What a session does when it is asked: each operation reads the present state and says what fact follows, if any.
+
+Nothing here changes anything. An operation runs under the lock of the session, and again where somebody else was first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from superarm.errors import Conflict, UnknownDecision, safe_repr
+from superarm.sessions.decision import Decision, Receipt, new_id
+from superarm.sessions.events import Decided, Event, Observed, Played, Recorded, Withdrawn
+from superarm.sessions.parts import round_to_part, selection_to_part
+from superarm.sessions.requests import (
+    Asked,
+    News,
+    checked_noise_std,
+    checked_outcomes,
+    checked_probabilities,
+    checked_range,
+    pairs_of,
+    request_digest,
+)
+from superarm.sessions.running import Answer, Running
+from superarm.sessions.standing import COMPLETE, OPEN, PARTIAL, Standing
+
+
+def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answer[Decision]:
+    """Select from a round; ``digest`` tells the round as it was asked for."""
+    request = request_digest("decide", digest)
+    known = running.answered(key, request)
+    if known is not None:
+        return Answer(value=known_decision(running, known))
+    round = asked.numbered(running.state.t)
+    selection = running.state.policy.select(round)
+    part, content = round_to_part(round)
+    running.parts.remember(part, round)
+    arms = tuple(round.check_arms(selection.arms).tolist())
+    said, words = selection_to_part(selection)
+    fact = Decided(decision=new_id(), t=round.t, round=part, arms=arms, selection=said)
+    decision = Decision(id=fact.decision, t=round.t, selection=selection, state=OPEN if arms else COMPLETE)
+    return Answer(value=decision, fact=fact, parts={part: content, said: words}, key=key, request=request)
+
+
+def known_decision(running: Running, event: Event) -> Decision:
+    """The decision that an event made, as it stands now."""
+    fact = event.fact
+    assert isinstance(fact, Decided)
+    state = running.standing(fact.decision).state
+    selection = running.parts.selection(fact.selection)
+    return Decision(id=fact.decision, t=fact.t, selection=selection, state=state, replayed=True)
+
+
+def found(running: Running, id: Any) -> Answer[Decision]:
+    """A decision by its id."""
+    standing = running.standing(id)
+    event = running.journal.event(standing.seq)
+    if not isinstance(event.fact, Decided):
+        raise UnknownDecision("id", "a decision that the policy made, not a record", safe_repr(id))
+    return Answer(value=known_decision(running, event))
+
+
+def observe(
+    running: Running, id: Any, arms: Any, outcomes: Any, noise_std: Any, sample: str, key: str | None, by: Any
+) -> Answer[Receipt]:
+    """Learn the cells that are new of a decision."""
+    standing = running.standing(id)
+    round = running.parts.round(standing.round)
+    places, values = checked_outcomes(round, standing.arms, arms, outcomes, by)
+    noise = checked_noise_std(running.state.policy, noise_std)
+    request = request_digest("observe", id, places, pairs_of(values), sample, noise)
+    if (known := running.answered(key, request)) is not None:
+        return Answer(value=known_receipt(running, known))
+    if standing.withdrawn:
+        raise Conflict(f"decision {id} was withdrawn: it was never acted upon, so nothing can come of it")
+    checked_range(values, running.settings.outcome_range)
+    news = News.of(standing, running.journal.cells(standing.id), places, values, sample)
+    receipt = Receipt(decision=standing.id, new=news.new, known=news.known, state=_state(standing, news.fills))
+    if not news.new and key is None:
+        return Answer(value=receipt)
+    fact = Observed(
+        decision=standing.id,
+        round=standing.round,
+        arms=news.arms,
+        values=news.values,
+        sample=sample,
+        noise_std=noise,
+        fills=news.fills,
+        known=news.known,
+    )
+    return Answer(value=receipt, fact=fact, key=key, request=request)
+
+
+def known_receipt(running: Running, event: Event) -> Receipt:
+    """The receipt of an event, with the decision as it stands now."""
+    fact = event.fact
+    assert isinstance(fact, Observed)
+    new = sum(value is not None for pair in fact.values for value in pair)
+    return Receipt(decision=fact.decision, new=new, known=fact.known, state=running.standing(fact.decision).state)
+
+
+def record(
+    running: Running, asked: Asked, arms: Any, outcomes: Any, probabilities: Any, key: str | None, digest: str
+) -> Answer[Receipt]:
+    """Learn what somebody else picked, and what came of it."""
+    everything = tuple(range(len(asked.round)))
+    places, values = checked_outcomes(asked.round, everything, arms, outcomes, None)
+    chances = checked_probabilities(probabilities, len(places))
+    request = request_digest("record", digest, places, pairs_of(values), chances)
+    if (known := running.answered(key, request)) is not None:
+        assert isinstance(known.fact, Recorded)
+        return Answer(value=_recorded(known.fact, running.standing(known.fact.decision).state))
+    checked_range(values, running.settings.outcome_range)
+    round = asked.numbered(running.state.t)
+    part, content = round_to_part(round)
+    running.parts.remember(part, round)
+    fact = Recorded(
+        decision=new_id(), t=round.t, round=part, arms=places, values=pairs_of(values), probabilities=chances
+    )
+    new = sum(value is not None for pair in fact.values for value in pair)
+    state = COMPLETE if new == 2 * len(places) else PARTIAL if new else OPEN
+    return Answer(value=_recorded(fact, state), fact=fact, parts={part: content}, key=key, request=request)
+
+
+def _recorded(fact: Recorded, state: str) -> Receipt:
+    new = sum(value is not None for pair in fact.values for value in pair)
+    return Receipt(decision=fact.decision, new=new, known=0, state=state)
+
+
+def played(running: Running, id: Any) -> Answer[None]:
+    """Note that a decision was acted upon."""
+    standing = running.standing(id)
+    if standing.withdrawn:
+        raise Conflict(f"decision {id} was withdrawn: it was never acted upon")
+    return Answer(value=None, fact=None if standing.played else Played(decision=standing.id))
+
+
+def withdraw(running: Running, id: Any) -> Answer[None]:
+    """Note that a decision never will be acted upon."""
+    standing = running.standing(id)
+    if standing.played:
+        raise Conflict(f"decision {id} was acted upon, as was said or as its outcomes show: it cannot be withdrawn")
+    return Answer(value=None, fact=None if standing.withdrawn else Withdrawn(decision=standing.id))
+
+
+def _state(standing: Standing, fills: int) -> str:
+    """How a decision stands once so many of its cells are filled."""
+    seen = standing.seen + fills
+    return COMPLETE if seen >= standing.cells else PARTIAL if seen else OPEN

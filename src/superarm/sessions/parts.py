@@ -1,0 +1,80 @@
+"""Rounds, policies and selections as the journal keeps them beside its events, each under its digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+
+from superarm.errors import InvalidArgument, NotStorable, UnreadableFile
+from superarm.policies.policy import Policy
+from superarm.round import Round
+from superarm.selection import Selection
+from superarm.wire import packing
+from superarm.wire.policies import policy_from_bytes, policy_to_bytes
+from superarm.wire.rounds import round_from_bytes, round_to_bytes
+from superarm.wire.selections import selection_from_dict, selection_to_dict
+
+KEPT = 64  # decoded rounds, so that a round is not decoded again for every part of its outcomes
+
+
+def digest_of(content: bytes) -> str:
+    """64 hexadecimal digits that tell a content from every other."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def round_to_part(round: Round) -> tuple[str, bytes]:
+    """The digest and the content of a round."""
+    return round.digest(), round_to_bytes(round)
+
+
+def selection_to_part(selection: Selection) -> tuple[str, bytes]:
+    """The digest and the content of a selection."""
+    content = packing.pack(selection_to_dict(selection))
+    return digest_of(content), content
+
+
+def policy_to_part(policy: Policy) -> tuple[str, bytes]:
+    """The digest and the content of a policy that a user gives."""
+    try:
+        content = policy_to_bytes(policy)
+    except NotStorable as error:
+        raise InvalidArgument("policy", "one that can be saved, as a session lives on", str(error)) from None
+    return digest_of(content), content
+
+
+class KeptParts:
+    """Parts as events name them, read from a journal and decoded; the latest rounds stay decoded."""
+
+    def __init__(self, read: Callable[[str], bytes | None]) -> None:
+        self._read = read
+        self._rounds: OrderedDict[str, Round] = OrderedDict()
+
+    def remember(self, digest: str, round: Round) -> None:
+        """Keep a round as it is decoded."""
+        self._rounds[digest] = round
+        self._rounds.move_to_end(digest)
+        while len(self._rounds) > KEPT:
+            self._rounds.popitem(last=False)
+
+    def round(self, digest: str) -> Round:
+        """The round of a digest."""
+        found = self._rounds.get(digest)
+        if found is None:
+            found = round_from_bytes(self._content(digest, "round"))
+        self.remember(digest, found)
+        return found
+
+    def policy(self, digest: str) -> Policy:
+        """The policy of a digest."""
+        return policy_from_bytes(self._content(digest, "policy"))
+
+    def selection(self, digest: str) -> Selection:
+        """The selection of a digest."""
+        return selection_from_dict(packing.unpack(self._content(digest, "selection"), "selection"))
+
+    def _content(self, digest: str, what: str) -> bytes:
+        content = self._read(digest)
+        if content is None:
+            raise UnreadableFile(f"the journal names a {what} ({digest[:12]}...) that is no longer kept")
+        return content

@@ -1,0 +1,216 @@
+"""What users ask of a session, checked before anything happens: rounds, keys, arms, outcomes."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from superarm.arguments import Array, between, listed, non_negative, one_of
+from superarm.errors import Conflict, InvalidArgument, safe_repr, type_of
+from superarm.groups import identities
+from superarm.policies.policy import Policy
+from superarm.round import Outcomes, Round, checked_round
+from superarm.sessions.events import Pairs
+from superarm.sessions.standing import Cell, Standing
+from superarm.storage.labels import plain
+
+LONGEST = 200  # letters of a key or sample
+WAYS = ("position", "id")
+
+
+def checked_text(argument: str, value: Any, *, empty: bool = False) -> str:
+    """Some text, not too long."""
+    if not isinstance(value, str) or len(value) > LONGEST or not (value or empty) or "\0" in value:
+        least = 0 if empty else 1
+        raise InvalidArgument(argument, f"text of {least} to {LONGEST} letters", safe_repr(value))
+    try:
+        value.encode("utf-8")
+    except UnicodeError:
+        raise InvalidArgument(argument, "text that can be written as UTF-8", safe_repr(value)) from None
+    return str(value)
+
+
+def checked_key(value: Any) -> str | None:
+    """A key, or None."""
+    return None if value is None else checked_text("key", value)
+
+
+def request_digest(*said: Any) -> str:
+    """64 hexadecimal digits that tell a request from every other."""
+    return hashlib.sha256(json.dumps(said, separators=(",", ":")).encode("utf-8")).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A round that somebody asks about; ``counted``: its number is the next one of the session."""
+
+    round: Round
+    counted: bool
+
+    @classmethod
+    def of(cls, round: Any, parts: Mapping[str, Any]) -> Asked:
+        """From a round, or from the arguments of one, without t where the session is to count."""
+        if round is not None:
+            if parts:
+                raise InvalidArgument("round", f"a round, or its parts ({', '.join(parts)}), not both", type_of(round))
+            return cls(round=checked_round(round), counted=False)
+        known = list(inspect.signature(Round).parameters)
+        unknown = [name for name in parts if name not in known]
+        if unknown:
+            raise InvalidArgument("round", f"parts of a round: {', '.join(known)}", f"{unknown[0]}=")
+        missing = [name for name in ("contexts", "feasible") if name not in parts]
+        if missing:
+            raise InvalidArgument("round", "a superarm.Round, or at least contexts= and feasible=", "none")
+        return cls(round=Round(**{"t": 1, **parts}), counted="t" not in parts)
+
+    def digest(self) -> str:
+        """Of the round that is asked about, before it is counted."""
+        return f"{self.round.digest()}{'+' if self.counted else ''}"
+
+    def numbered(self, last: int) -> Round:
+        """The round with its number, which must be larger than the last of the session."""
+        if not self.counted:
+            if self.round.t <= last:
+                raise InvalidArgument("t", f"more than every t of the session so far (> {last})", self.round.t)
+            return self.round
+        numbered = copy.copy(self.round)
+        object.__setattr__(numbered, "t", last + 1)
+        return numbered
+
+
+def checked_outcomes(
+    round: Round, picked: tuple[int, ...], arms: Any, outcomes: Any, by: Any
+) -> tuple[tuple[int, ...], Array]:
+    """Positions of arms that were picked, and their outcomes, (k, 2)."""
+    positions = arm_positions(round, picked, arms, by)
+    observed = Outcomes.of(round, positions, outcomes)
+    return tuple(observed.arms.tolist()), observed.values
+
+
+def arm_positions(round: Round, picked: tuple[int, ...], arms: Any, by: Any = None) -> Any:
+    """Positions of arms that are named by position or by id.
+
+    Whole numbers are positions and all else are ids, unless the ids are whole numbers too: then ``by`` must say.
+    """
+    if by is not None:
+        one_of("by", by, WAYS)
+    if by == "id" and round.arm_ids is None:
+        raise InvalidArgument("by", "'position': the round has no arm_ids", by)
+    named = listed("arms", getattr(arms, "to_numpy", lambda: arms)(), "arm numbers or arm_ids")
+    if not named:
+        return np.empty(0, dtype=np.intp)
+    ids = [] if round.arm_ids is None else round.arm_ids.tolist()
+    numbers = all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in named)
+    if by is None and numbers and any(isinstance(label, int) for label in ids):
+        raise InvalidArgument("by", "'position' or 'id', as arm_ids are whole numbers too", by)
+    if by == "position" or (by is None and (numbers or not ids)):
+        positions = round.check_arms(named)
+        strangers = [arm for arm in positions.tolist() if arm not in picked]
+        if strangers:
+            raise InvalidArgument("arms", f"arms that were picked ({_few(picked)})", strangers[0])
+        return positions
+    names = identities(named, "arms").tolist()
+    places: dict[Any, list[int]] = {}
+    for arm in picked:
+        places.setdefault(plain(ids[arm]), []).append(arm)
+    for name in names:
+        if name not in places:
+            raise InvalidArgument("arms", f"arm_ids that were picked ({_few(tuple(places))})", safe_repr(name))
+        if len(places[name]) > 1:
+            raise InvalidArgument("arms", "positions, as several picked arms have this id", safe_repr(name))
+    return round.check_arms([places[name][0] for name in names])
+
+
+def _few(values: tuple[Any, ...], most: int = 8) -> str:
+    said = ", ".join(map(safe_repr, values[:most])) if values else "none"
+    return f"{said}, ..." if len(values) > most else said
+
+
+def checked_noise_std(policy: Policy, value: Any) -> tuple[float, float] | None:
+    """Noise of both outcomes, where the policy can use it."""
+    if value is None:
+        return None
+    if "noise_std" not in inspect.signature(policy.update).parameters:
+        expected = f"None, as {type(policy).__name__} takes the noise of all outcomes to be the same"
+        raise InvalidArgument("noise_std", expected, safe_repr(value))
+    pair = listed("noise_std", value, "a pair of numbers") if np.ndim(value) else [value, value]
+    if len(pair) != 2:
+        raise InvalidArgument("noise_std", "a number, or one for each outcome", safe_repr(value))
+    return non_negative("noise_std", pair[0]), non_negative("noise_std", pair[1])
+
+
+def checked_range(values: Array, limits: tuple[float, float] | None) -> None:
+    """Outcomes within the range that the session was told."""
+    if limits is not None:
+        outside = values[(values < limits[0]) | (values > limits[1])]
+        if outside.size:
+            expected = f"numbers from {limits[0]:g} to {limits[1]:g}, the outcome_range of the session"
+            raise InvalidArgument("outcomes", expected, float(outside[0]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class News:
+    """Of outcomes that somebody tells, those that were not known: one or two cells of each of some arms."""
+
+    arms: tuple[int, ...]
+    values: Pairs
+    fills: int  # pairs of arm and outcome of which nothing was known in any sample
+    known: int  # cells that came again
+
+    @property
+    def new(self) -> int:
+        """How many cells."""
+        return sum(value is not None for pair in self.values for value in pair)
+
+    @classmethod
+    def of(cls, standing: Standing, cells: tuple[Cell, ...], arms: tuple[int, ...], values: Array, sample: str) -> News:
+        """Tell apart what is new, what is known, and what contradicts, which is a :class:`Conflict`."""
+        held = {(cell.arm, cell.outcome): cell.value for cell in cells if cell.sample == sample}
+        filled = {(cell.arm, cell.outcome) for cell in cells}
+        rows: list[tuple[int, tuple[float | None, float | None]]] = []
+        fills = known = 0
+        for arm, pair in zip(arms, values.tolist(), strict=True):
+            row: list[float | None] = [None, None]
+            for outcome, value in enumerate(pair, 1):
+                place = (arm, outcome)
+                if np.isnan(value):
+                    continue
+                if place not in held:
+                    row[outcome - 1] = value
+                    fills += place not in filled
+                elif held[place] == value:
+                    known += 1
+                else:
+                    raise Conflict(
+                        f"decision {standing.id}: outcome {outcome} of arm {arm} is {held[place]!r} in the journal, "
+                        f"and came as {value!r}; the first stays, unless it is corrected"
+                    )
+            if row != [None, None]:
+                rows.append((arm, (row[0], row[1])))
+        return cls(arms=tuple(arm for arm, _ in rows), values=tuple(pair for _, pair in rows), fills=fills, known=known)
+
+
+def pairs_of(values: Array) -> Pairs:
+    """Outcomes as an event holds them."""
+    rows = [[None if np.isnan(value) else value for value in row] for row in values.tolist()]
+    return tuple((row[0], row[1]) for row in rows)
+
+
+def checked_probabilities(values: Any, arms: int) -> tuple[float, ...] | None:
+    """With which probability each of some arms was picked, or None where nobody drew lots."""
+    if values is None:
+        return None
+    given = listed("probabilities", values, "one probability per arm, or None")
+    if len(given) != arms:
+        raise InvalidArgument("probabilities", f"one per arm ({arms})", f"{len(given)}")
+    found = tuple(between("probabilities", value, 0.0, 1.0) for value in given)
+    if 0.0 in found:
+        raise InvalidArgument("probabilities", "numbers above 0, as these arms were picked", 0.0)
+    return found

@@ -1,0 +1,140 @@
+"""A session as it runs: one state, one lock, and a journal that others may append to as well."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from superarm.errors import Conflict, StoreUnavailable, UnknownDecision, safe_repr
+from superarm.sessions import fold
+from superarm.sessions.events import Event, Fact
+from superarm.sessions.fold import State
+from superarm.sessions.journal import Journal, Ticket
+from superarm.sessions.parts import KeptParts
+from superarm.sessions.snapshots import snapshot_of
+from superarm.sessions.standing import Standing
+from superarm.sessions.start import Beginning
+from superarm.sessions.stores.store import Behind, Entry, Store
+
+A = TypeVar("A")
+
+LEAST_TAIL = 1.0  # seconds of folding after which a snapshot pays
+SHARE = 20.0  # times what the last snapshot took
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(Generic[A]):
+    """What an operation comes to: a value, and the fact that must be durable before it is given, if any."""
+
+    value: A
+    fact: Fact | None = None
+    parts: Mapping[str, bytes] = field(default_factory=dict)
+    key: str | None = None
+    request: str | None = None
+
+
+class Running:
+    """Does operations one after the other: catch up, check, fold into a copy, append, and answer when that is durable.
+
+    Any number of threads may ask; while one commit runs, those that come wait together for the next. Where somebody
+    else appended first, the operation is done again on what they left.
+    """
+
+    def __init__(self, store: Store, beginning: Beginning) -> None:
+        self.store = store
+        self.settings = beginning.settings
+        self.state = beginning.state
+        self._held = threading.Lock()
+        self.journal: Journal[State] = Journal(store, self._held, self._back)
+        self.parts = KeptParts(self.journal.part)
+        self._process: int | None = os.getpid()
+        self._tail = beginning.seconds  # of folding, since the last snapshot
+        self._cost = 0.0  # seconds that the last snapshot took
+        self._kept = 0  # the event after which it was made
+
+    def do(self, operation: Callable[[], Answer[A]]) -> A:
+        """The value of an operation, once its fact is durable."""
+        value = self._done(operation)
+        if self._tail > max(LEAST_TAIL, SHARE * self._cost):
+            self.snapshot()
+        return value
+
+    def _done(self, operation: Callable[[], Answer[A]]) -> A:
+        while True:
+            with self._held:
+                self._usable()
+                self._catch_up()
+                answer = operation()
+                ticket = self.journal.newest() if answer.fact is None else self._submit(answer, answer.fact)
+            try:
+                self.journal.wait(ticket)
+            except Behind:
+                continue
+            return answer.value
+
+    def _submit(self, answer: Answer[A], fact: Fact) -> Ticket[State]:
+        begun = time.perf_counter()
+        event = Event(seq=self.state.seq + 1, at=time.time(), fact=fact, key=answer.key, request=answer.request)
+        state = fold.after_sound(self.state, event, self.parts)
+        ticket = self.journal.submit(Entry(event=event, parts=answer.parts), before=self.state)
+        self.state = state
+        self._tail += time.perf_counter() - begun
+        return ticket
+
+    def _catch_up(self) -> None:
+        """Fold what others appended; while entries of this process wait, their commit will tell."""
+        if self.journal.newest() is None and self.store.last() > self.state.seq:
+            begun = time.perf_counter()
+            for event in self.store.events(self.state.seq):
+                self.state = fold.after(self.state, event, self.parts)
+            self._tail += time.perf_counter() - begun
+
+    def _back(self, state: State) -> None:
+        self.state = state
+
+    def _usable(self) -> None:
+        if self._process is None:
+            raise StoreUnavailable("the session is closed; open it again")
+        if self._process != os.getpid():
+            raise StoreUnavailable("the session was opened by another process; open it in this one")
+
+    def durable(self) -> State:
+        """The present state, once all its events are durable."""
+        return self._done(lambda: Answer(value=self.state))
+
+    def answered(self, key: str | None, request: str | None) -> Event | None:
+        """The event that answered a key, if it asked for the same."""
+        known = None if key is None else self.journal.keyed(key)
+        if known is not None and known.request != request:
+            raise Conflict(f"key {key!r} was used for another request (event {known.seq}, {known.kind}); use a new key")
+        return known
+
+    def standing(self, id: object) -> Standing:
+        """Where a decision stands."""
+        found = self.journal.standing(id) if isinstance(id, str) else None
+        if found is None:
+            raise UnknownDecision("id", "the id of a decision of this session", safe_repr(id)[:200])
+        return found
+
+    def snapshot(self) -> int:
+        """Keep the present state, so that a start need not fold from the first event; the event after which it is."""
+        state = self.durable()
+        if state.seq != self._kept:
+            begun = time.perf_counter()
+            self.store.keep(snapshot_of(state))
+            self._cost, self._tail, self._kept = time.perf_counter() - begun, 0.0, state.seq
+        return state.seq
+
+    def close(self) -> None:
+        """Keep a snapshot and let go of the store; again: nothing."""
+        if self._process == os.getpid():
+            try:
+                if self._tail:
+                    self.snapshot()
+            finally:
+                self._process = None
+                self.store.close()

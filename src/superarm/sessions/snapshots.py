@@ -1,0 +1,41 @@
+"""The state of a session as bytes, so that a start need not fold from the first event."""
+
+from __future__ import annotations
+
+import json
+
+from superarm.errors import SuperarmError, UnreadableFile
+from superarm.sessions.fold import State
+from superarm.sessions.parts import digest_of
+from superarm.sessions.stores.store import Snapshot
+from superarm.wire.policies import policy_from_bytes, policy_to_bytes
+
+VERSION = 1
+LENGTH = 8  # bytes that say how long the header is
+
+
+def snapshot_of(state: State) -> Snapshot:
+    """A snapshot; equal states give equal bytes."""
+    header = {"version": VERSION, "seq": state.seq, "t": state.t, "fingerprint": state.fingerprint, "out": state.out}
+    said = json.dumps(header, sort_keys=True).encode("utf-8")
+    body = len(said).to_bytes(LENGTH, "little") + said + policy_to_bytes(state.policy)
+    return Snapshot(seq=state.seq, fingerprint=state.fingerprint, digest=digest_of(body), body=body)
+
+
+def state_of(snapshot: Snapshot) -> State:
+    """The state in a snapshot, or an error where it was damaged or is of a later version."""
+    if digest_of(snapshot.body) != snapshot.digest:
+        raise UnreadableFile(f"the snapshot after event {snapshot.seq} is damaged")
+    try:
+        end = LENGTH + int.from_bytes(snapshot.body[:LENGTH], "little")
+        header = json.loads(snapshot.body[LENGTH:end])
+        if header.pop("version") != VERSION:
+            raise UnreadableFile(f"the snapshot after event {snapshot.seq} is of another version")
+        return State(policy=policy_from_bytes(snapshot.body[end:]), **header)
+    except SuperarmError as error:
+        raise UnreadableFile(f"the snapshot after event {snapshot.seq} cannot be read: {error}") from error
+
+
+def digest_of_state(state: State) -> str:
+    """Equal for states that are equal bit for bit."""
+    return snapshot_of(state).digest

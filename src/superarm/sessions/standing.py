@@ -1,0 +1,130 @@
+"""Where a decision stands, and what is known of it: derived from events alone, whatever keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from superarm.sessions.events import Decided, Event, Observed, Played, Recorded, Withdrawn
+
+OPEN, PARTIAL, COMPLETE, WITHDRAWN = "open", "partial", "complete", "withdrawn"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One outcome of one arm of a decision, in one sample."""
+
+    arm: int
+    outcome: int  # 1 or 2
+    sample: str
+    value: float
+    seq: int  # of the event that brought it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A decision as the events so far leave it.
+
+    Attributes
+    ----------
+    id
+        of the decision
+    seq, changed
+        of the first and of the latest event about it
+    at
+        when it was made
+    t
+        number of its round
+    round
+        digest of its round
+    arms
+        that were picked
+    seen
+        pairs of arm and outcome of which a value is known, of two for each arm
+    played
+        whether it is known to have been acted upon
+    withdrawn
+        whether it never will be
+    recorded
+        whether somebody else chose
+    due
+        when silence is taken for an answer
+    """
+
+    id: str
+    seq: int
+    changed: int
+    at: float
+    t: int
+    round: str
+    arms: tuple[int, ...]
+    seen: int = 0
+    played: bool = False
+    withdrawn: bool = False
+    recorded: bool = False
+    due: float | None = None
+
+    @property
+    def cells(self) -> int:
+        """How many pairs of arm and outcome there are to be known."""
+        return 2 * len(self.arms)
+
+    @property
+    def state(self) -> str:
+        """open, partial, complete or withdrawn; where nothing was picked, nothing is waited for."""
+        if self.withdrawn:
+            return WITHDRAWN
+        if self.seen >= self.cells:
+            return COMPLETE
+        return PARTIAL if self.seen else OPEN
+
+    @property
+    def is_out(self) -> bool:
+        """Whether outcomes are still waited for."""
+        return self.state in (OPEN, PARTIAL)
+
+
+def first(event: Event) -> Standing:
+    """Where a decision stands after the event that made it."""
+    fact = event.fact
+    assert isinstance(fact, Decided | Recorded)
+    recorded = isinstance(fact, Recorded)
+    return Standing(
+        id=fact.decision,
+        seq=event.seq,
+        changed=event.seq,
+        at=event.at,
+        t=fact.t,
+        round=fact.round,
+        arms=fact.arms,
+        seen=sum(1 for _ in cells(event)),
+        played=recorded,
+        recorded=recorded,
+        due=fact.due if isinstance(fact, Decided) else None,
+    )
+
+
+def after(standing: Standing | None, event: Event) -> Standing:
+    """Where a decision stands after an event about it; None before the first."""
+    if standing is None:
+        return first(event)
+    standing = replace(standing, changed=event.seq)
+    match event.fact:
+        case Observed(fills=fills):
+            return replace(standing, seen=standing.seen + fills, played=True)
+        case Played():
+            return replace(standing, played=True)
+        case Withdrawn():
+            return replace(standing, withdrawn=True)
+    raise AssertionError(f"no second event of kind {event.kind}")
+
+
+def cells(event: Event) -> Iterator[Cell]:
+    """The cells that an event brings."""
+    fact = event.fact
+    if isinstance(fact, Observed | Recorded):
+        sample = fact.sample if isinstance(fact, Observed) else ""
+        for arm, pair in zip(fact.arms, fact.values, strict=True):
+            for outcome, value in enumerate(pair, 1):
+                if value is not None:
+                    yield Cell(arm=arm, outcome=outcome, sample=sample, value=value, seq=event.seq)

@@ -1,0 +1,129 @@
+"""How a session begins, and how it goes on: from its newest snapshot, or from its first event."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from superarm.arguments import instance, keeps
+from superarm.errors import DifferentPolicy, InvalidArgument, UnreadableFile
+from superarm.policies.policy import Policy
+from superarm.sessions import fold
+from superarm.sessions.differences import differences
+from superarm.sessions.events import Created, Event, Moved
+from superarm.sessions.fingerprint import difference, fingerprint
+from superarm.sessions.fold import State
+from superarm.sessions.parts import KeptParts, policy_to_part
+from superarm.sessions.settings import Settings
+from superarm.sessions.snapshots import snapshot_of, state_of
+from superarm.sessions.stores.sqlite import SQLiteStore
+from superarm.sessions.stores.store import Behind, Entry, Store
+from superarm.wire.policies import difference as policy_difference
+from superarm.wire.policies import policy_from_bytes
+
+NAMED = 3  # differences of two policies that a message names
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beginning:
+    """A session as it was found or made."""
+
+    state: State
+    settings: Settings
+    seconds: float  # that folding took since the last snapshot
+    notes: tuple[str, ...]  # what a user should know of how it goes on
+
+
+def opened(path: Any, name: Any, durability: Any) -> Store:
+    """The store at a path; a store itself is one."""
+    if keeps(path, Store):
+        store: Store = path
+        return store
+    return SQLiteStore(path, name, durability=durability)
+
+
+def begin(store: Store, policy: Policy | None, outcome_range: Any) -> Beginning:
+    """Make the first event, or go on after the last."""
+    if policy is not None:
+        instance("policy", policy, Policy, "a policy (methods: select, update), or None")
+    given = Settings.of(outcome_range=outcome_range)
+    here = fingerprint()
+    if not store.last():
+        if policy is None:
+            raise InvalidArgument("policy", "a policy, as the session does not exist yet", None)
+        digest, content = policy_to_part(policy)
+        created = Created(policy=digest, settings=given.to_data(), fingerprint=here)
+        with suppress(Behind):  # another process has made it
+            store.append([Entry(event=Event(seq=1, at=time.time(), fact=created), parts={digest: content})])
+    created = _created(store)
+    settings = Settings.from_data(created.settings)
+    if given.outcome_range not in (None, settings.outcome_range):
+        raise InvalidArgument(
+            "outcome_range", f"None, or as the session began: {settings.outcome_range}", outcome_range
+        )
+    parts = KeptParts(store.part)
+    if policy is not None:
+        _same_policy(parts.policy(created.policy), policy)
+    return _go_on(store, parts, settings, here)
+
+
+def _created(store: Store) -> Created:
+    first = next(iter(store.events()), None)
+    if first is None or not isinstance(first.fact, Created):
+        raise UnreadableFile("the journal does not begin with the making of a session")
+    return first.fact
+
+
+def _same_policy(stored: Policy, given: Policy) -> None:
+    """Refuse another policy than the one that the session began with."""
+    fresh = policy_from_bytes(policy_to_part(given)[1])
+    found = policy_difference(stored, fresh) or "; ".join(differences(stored, fresh)[:NAMED])
+    if found:
+        raise DifferentPolicy(
+            f"the session began with another policy (there and here): {found}; leave policy out to go on with it"
+        )
+
+
+def _go_on(store: Store, parts: KeptParts, settings: Settings, here: str) -> Beginning:
+    notes: list[str] = []
+    state = _from_snapshot(store, here, notes)
+    begun = time.perf_counter()
+    for event in store.events(0 if state is None else state.seq):
+        state = fold.after(state, event, parts)
+    assert state is not None
+    seconds = time.perf_counter() - begun
+    while state.fingerprint != here:
+        notes.append(
+            f"up to event {state.seq} the policy learnt elsewhere ({difference(state.fingerprint, here)}): it goes on "
+            "as it was there, and a replay from the first event agrees up to rounding only"
+        )
+        moved = Event(seq=state.seq + 1, at=time.time(), fact=Moved(fingerprint=here))
+        try:
+            store.append([Entry(event=moved)])
+            state = fold.after(state, moved, parts)
+            store.keep(snapshot_of(state))
+            seconds = 0.0
+        except Behind:
+            notes.pop()
+            for event in store.events(state.seq):
+                state = fold.after(state, event, parts)
+    return Beginning(state=state, settings=settings, seconds=seconds, notes=tuple(notes))
+
+
+def _from_snapshot(store: Store, here: str, notes: list[str]) -> State | None:
+    """The newest state that was kept under this fingerprint, else the newest of all."""
+    last, elsewhere = store.last(), None
+    for snapshot in store.snapshots():
+        if snapshot.seq > last or (snapshot.fingerprint != here and elsewhere is not None):
+            continue
+        try:
+            state = state_of(snapshot)
+        except UnreadableFile as error:
+            notes.append(f"{error}; an older one, or the events, take its place")
+            continue
+        if snapshot.fingerprint == here:
+            return state
+        elsewhere = state
+    return elsewhere

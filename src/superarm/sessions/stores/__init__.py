@@ -1,0 +1,1 @@
+"""Where journals are kept: the contract of a store, and its members."""

@@ -1,0 +1,142 @@
+"""The tables of a journal in SQLite, and how files of other versions are met.
+
+``event`` and ``part`` are the truth: they are only ever appended to. ``decision`` and ``cell`` are derived; where their
+layout changes they are dropped and written again from the events, so that a migration is short.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from superarm.errors import UnreadableFile
+from superarm.sessions import events
+from superarm.sessions.events import Event
+from superarm.sessions.standing import Standing, after, cells
+
+FORMAT = "superarm sessions"
+SCHEMA = 1  # of what is the truth
+DERIVED = 1  # of what follows from it
+
+TRUTH = (
+    "CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    "CREATE TABLE event (session INTEGER NOT NULL, seq INTEGER NOT NULL, version INTEGER NOT NULL, kind TEXT NOT NULL, "
+    "at REAL NOT NULL, decision TEXT, key TEXT, request TEXT, body BLOB NOT NULL, PRIMARY KEY (session, seq))",
+    "CREATE UNIQUE INDEX event_by_key ON event (session, key) WHERE key IS NOT NULL",
+    "CREATE TABLE part (session INTEGER NOT NULL, digest TEXT NOT NULL, body BLOB NOT NULL, "
+    "PRIMARY KEY (session, digest))",
+    "CREATE TABLE snapshot (session INTEGER NOT NULL, seq INTEGER NOT NULL, fingerprint TEXT NOT NULL, "
+    "digest TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (session, seq, fingerprint))",
+)
+FOLLOWS = (
+    "DROP TABLE IF EXISTS decision",
+    "DROP TABLE IF EXISTS cell",
+    "CREATE TABLE decision (session INTEGER NOT NULL, id TEXT NOT NULL, seq INTEGER NOT NULL, is_out INTEGER NOT NULL, "
+    "body TEXT NOT NULL, PRIMARY KEY (session, id))",
+    "CREATE INDEX decision_by_seq ON decision (session, seq)",
+    "CREATE INDEX decision_out ON decision (session, seq) WHERE is_out",
+    "CREATE TABLE cell (session INTEGER NOT NULL, decision TEXT NOT NULL, arm INTEGER NOT NULL, "
+    "outcome INTEGER NOT NULL, sample TEXT NOT NULL, value REAL NOT NULL, seq INTEGER NOT NULL, "
+    "PRIMARY KEY (session, decision, arm, outcome, sample)) WITHOUT ROWID",
+)
+# By the schema that a file has: what makes it one of the next.
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
+COLUMNS = "seq, version, kind, at, key, request, body"
+
+Run = Callable[..., Any]  # a statement and its values
+
+
+def prepare(connection: sqlite3.Connection, path: str) -> None:
+    """Make a new file a journal, bring an older one forward, and refuse a newer or foreign one."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        found = _meta(connection, path)
+        if not found:
+            connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+            for statement in TRUTH:
+                connection.execute(statement)
+            _note(connection, format=FORMAT, schema=SCHEMA)
+        schema = int(found.get("schema", SCHEMA))
+        if schema > SCHEMA:
+            raise UnreadableFile(
+                f"{path}: written by a later superarm (schema {schema}); this one reads up to {SCHEMA}: upgrade it"
+            )
+        for old in range(schema, SCHEMA):
+            MIGRATIONS[old](connection)
+            _note(connection, schema=old + 1)
+        if found.get("derived") != str(DERIVED):
+            derive(connection)
+            _note(connection, derived=DERIVED)
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _meta(connection: sqlite3.Connection, path: str) -> dict[str, str]:
+    """What a file says of itself; nothing where it is empty."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables:
+        return {}
+    found = dict(connection.execute("SELECT key, value FROM meta")) if "meta" in tables else {}
+    if found.get("format") != FORMAT:
+        raise UnreadableFile(f"{path}: an SQLite database, but not a journal of superarm")
+    return found
+
+
+def _note(connection: sqlite3.Connection, **values: Any) -> None:
+    rows = [(key, str(value)) for key, value in values.items()]
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+
+def derive(connection: sqlite3.Connection) -> None:
+    """Write the derived tables again, from the events of all sessions."""
+    for statement in FOLLOWS:
+        connection.execute(statement)
+    for (session,) in connection.execute("SELECT id FROM session").fetchall():
+        for event in read_events(connection, session):
+            add_rows(connection.execute, session, event)
+
+
+def read_events(connection: sqlite3.Connection, session: int, last: int = 0, chunk: int = 500) -> Iterator[Event]:
+    """The events of a session after one, a few at a time, so that no cursor stays open."""
+    query = f"SELECT {COLUMNS} FROM event WHERE session = ? AND seq > ? ORDER BY seq LIMIT {chunk}"
+    while rows := connection.execute(query, (session, last)).fetchall():
+        yield from map(event_of, rows)
+        last = rows[-1][0]
+
+
+def event_of(row: tuple[Any, ...]) -> Event:
+    """The event in a row of :data:`COLUMNS`."""
+    seq, version, kind, at, key, request, body = row
+    return Event(seq=seq, at=at, fact=events.from_bytes(kind, version, body), key=key, request=request)
+
+
+def add_event(run: Run, session: int, event: Event) -> None:
+    """The row of an event."""
+    body = events.to_bytes(event.fact)
+    values = (session, event.seq, events.VERSION, event.kind, event.at, event.decision, event.key, event.request, body)
+    run("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+
+
+def add_rows(run: Run, session: int, event: Event) -> None:
+    """What follows from an event, in the derived tables."""
+    if event.decision is None:
+        return
+    row = run("SELECT body FROM decision WHERE session = ? AND id = ?", (session, event.decision)).fetchone()
+    now = after(standing_of(row), event)
+    values = (session, now.id, now.seq, now.is_out, json.dumps(vars(now), separators=(",", ":")))
+    run("INSERT OR REPLACE INTO decision VALUES (?, ?, ?, ?, ?)", values)
+    for cell in cells(event):
+        place = (session, now.id, cell.arm, cell.outcome, cell.sample)
+        run("INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?)", (*place, cell.value, cell.seq))
+
+
+def standing_of(row: tuple[str] | None) -> Standing | None:
+    """The standing in a row of the derived table."""
+    if row is None:
+        return None
+    found = json.loads(row[0])
+    return Standing(**found | {"arms": tuple(found["arms"])})

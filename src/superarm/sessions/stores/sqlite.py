@@ -1,0 +1,243 @@
+"""A store in one SQLite file, by the standard library alone: several sessions, several threads, several processes.
+
+One connection writes and one reads, so that looking up never waits for a commit. The file is in write-ahead mode, where
+a commit is one append and, with full durability, one sync of the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from superarm.arguments import one_of
+from superarm.errors import InvalidArgument, StoreUnavailable, UnreadableFile, safe_repr
+from superarm.sessions.events import Event
+from superarm.sessions.standing import Cell, Standing
+from superarm.sessions.stores import schema
+from superarm.sessions.stores.store import Behind, Entry, Snapshot
+from superarm.storage import checked_path
+
+SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
+PATIENCE = 30.0  # seconds to wait for another process that writes
+REASONS = {  # by the first word of SQLite's name of the error
+    "BUSY": "another process holds it, and did not let go; try again",
+    "LOCKED": "another process holds it, and did not let go; try again",
+    "FULL": "the disk is full; make room and try again",
+    "READONLY": "the file, or the folder that it is in, cannot be written to",
+    "PERM": "the file cannot be opened with the rights of this user",
+    "CANTOPEN": "the file cannot be opened; there must be a folder for it that can be written to",
+    "IOERR": "the disk refused to read or write",
+    "NOMEM": "there is not enough memory",
+}
+
+
+class SQLiteStore:
+    """The journal of one session in a file that may hold others.
+
+    Parameters
+    ----------
+    path
+        of the file, made if there is none
+    name
+        of the session
+    durability
+        "full": what is acknowledged survives the loss of power; "normal": it survives the death of the process, and a
+        loss of power may cost the latest events, never the order of those that stay
+    """
+
+    def __init__(self, path: str | os.PathLike[str], name: str = "main", *, durability: str = "full") -> None:
+        self.path = checked_path("path", path)
+        synchronous = SYNCHRONOUS[one_of("durability", durability, tuple(SYNCHRONOUS))]
+        self.name = checked_name("name", name)
+        self._writing, self._reading = threading.Lock(), threading.Lock()
+        with self._plain_errors():
+            self._writer = self._connect()
+        try:
+            with self._plain_errors():
+                _write_ahead(self._writer)
+                self._writer.execute(f"PRAGMA synchronous = {synchronous}")
+                schema.prepare(self._writer, str(self.path))
+                self._session = self._number()
+                _sync_folder(self.path)
+                self._reader = self._connect()
+                self._reader.execute("PRAGMA query_only = ON")
+        except BaseException:
+            self._writer.close()
+            raise
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+
+    def _number(self) -> int:
+        """The number of the session in the file, which is given one where it is new."""
+        self._writer.execute("INSERT OR IGNORE INTO session (name) VALUES (?)", (self.name,))
+        ((number,),) = self._writer.execute("SELECT id FROM session WHERE name = ?", (self.name,))
+        return int(number)
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        with self._transaction() as run:
+            (last,) = run("SELECT max(seq) FROM event WHERE session = ?", (self._session,)).fetchone()
+            if entries and entries[0].event.seq != (last or 0) + 1:
+                raise Behind
+            for entry in entries:
+                for digest, body in entry.parts.items():
+                    run("INSERT OR IGNORE INTO part VALUES (?, ?, ?)", (self._session, digest, body))
+                schema.add_event(run, self._session, entry.event)
+                schema.add_rows(run, self._session, entry.event)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[schema.Run]:
+        """All statements that are run in it are committed together when it ends, or none is."""
+        with self._writing, self._plain_errors():
+            self._run("BEGIN IMMEDIATE")
+            try:
+                yield self._run
+                self._run("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # the first error says more; a lost connection is rolled back anyway
+                    if self._writer.in_transaction:
+                        self._writer.execute("ROLLBACK")
+                raise
+
+    def _run(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run one statement of a transaction; every one goes through here."""
+        return self._writer.execute(statement, values)
+
+    def last(self) -> int:
+        ((last,),) = self._read("SELECT max(seq) FROM event WHERE session = ?")
+        return int(last or 0)
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        query = f"SELECT {schema.COLUMNS} FROM event WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?"
+        many = 1  # more and more of them: often the first is all that is asked for
+        while rows := self._read(query, after, many):
+            yield from map(schema.event_of, rows)
+            after, many = rows[-1][0], min(4 * many, 500)
+
+    def part(self, digest: str) -> bytes | None:
+        rows = self._read("SELECT body FROM part WHERE session = ? AND digest = ?", digest)
+        return bytes(rows[0][0]) if rows else None
+
+    def keyed(self, key: str) -> Event | None:
+        rows = self._read(f"SELECT {schema.COLUMNS} FROM event WHERE session = ? AND key = ?", key)
+        return schema.event_of(rows[0]) if rows else None
+
+    def standing(self, decision: str) -> Standing | None:
+        rows = self._read("SELECT body FROM decision WHERE session = ? AND id = ?", decision)
+        return schema.standing_of(rows[0] if rows else None)
+
+    def standings(self, *, out: bool = False) -> Iterator[Standing]:
+        query = (
+            f"SELECT body, seq FROM decision WHERE session = ? AND seq > ? {'AND is_out' if out else ''} "
+            "ORDER BY seq LIMIT 500"
+        )
+        last = 0
+        while rows := self._read(query, last):
+            for row in rows:
+                standing = schema.standing_of(row[:1])
+                assert standing is not None
+                yield standing
+            last = rows[-1][1]
+
+    def cells(self, decision: str) -> tuple[Cell, ...]:
+        query = (
+            "SELECT arm, outcome, sample, value, seq FROM cell WHERE session = ? AND decision = ? "
+            "ORDER BY arm, outcome, sample"
+        )
+        names = ("arm", "outcome", "sample", "value", "seq")
+        return tuple(Cell(**dict(zip(names, row, strict=True))) for row in self._read(query, decision))
+
+    def keep(self, snapshot: Snapshot, most: int = 2) -> None:
+        with self._transaction() as run:
+            values = (self._session, snapshot.seq, snapshot.fingerprint, snapshot.digest, snapshot.body)
+            run("INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?, ?, ?)", values)
+            alike = (self._session, snapshot.fingerprint)
+            run(
+                "DELETE FROM snapshot WHERE session = ? AND fingerprint = ? AND seq NOT IN "
+                "(SELECT seq FROM snapshot WHERE session = ? AND fingerprint = ? ORDER BY seq DESC LIMIT ?)",
+                (*alike, *alike, most),
+            )
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        heads = self._read("SELECT seq, fingerprint, digest FROM snapshot WHERE session = ? ORDER BY seq DESC")
+        for seq, fingerprint, digest in heads:
+            query = "SELECT body FROM snapshot WHERE session = ? AND seq = ? AND fingerprint = ?"
+            for (body,) in self._read(query, seq, fingerprint):
+                yield Snapshot(seq=seq, fingerprint=fingerprint, digest=digest, body=bytes(body))
+
+    def faults(self) -> list[str]:
+        with self._writing, self._plain_errors():
+            found = [word for (word,) in self._writer.execute("PRAGMA integrity_check")]
+            kept = _rows(self._writer)
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                schema.derive(self._writer)
+                derived = _rows(self._writer)
+            finally:
+                self._writer.execute("ROLLBACK")
+        faults = [] if found == ["ok"] else [f"{self.path}: {word}" for word in found]
+        if kept != derived:
+            faults.append(f"{self.path}: decisions or cells are kept that do not follow from the events")
+        return faults
+
+    def close(self) -> None:
+        with self._reading:
+            self._reader.close()
+        with self._writing:
+            self._writer.close()
+
+    def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._reading, self._plain_errors():
+            return self._reader.execute(query, (self._session, *values)).fetchall()
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        """Errors of SQLite, as superarm says them."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_")
+            word = code.partition("_")[0]
+            if word in ("NOTADB", "CORRUPT", "FORMAT", "CONSTRAINT"):
+                raise UnreadableFile(f"{self.path}: damaged, or not a journal of superarm ({error})") from error
+            raise StoreUnavailable(f"{self.path}: {REASONS.get(word, 'SQLite failed')} ({error})") from error
+
+
+def checked_name(argument: str, value: Any) -> str:
+    """A name of a session: some text that can be printed."""
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise InvalidArgument(argument, "a name of some printable letters", safe_repr(value))
+    return value
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turn to write-ahead mode; while another process does, SQLite refuses without waiting."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+def _sync_folder(path: os.PathLike[str]) -> None:
+    """Make the name of a new file as durable as what is in it; where folders cannot be synced they need not be."""
+    with suppress(OSError):
+        folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _rows(connection: sqlite3.Connection) -> list[list[tuple[Any, ...]]]:
+    orders = {"decision": "session, id", "cell": "session, decision, arm, outcome, sample"}
+    return [connection.execute(f"SELECT * FROM {table} ORDER BY {order}").fetchall() for table, order in orders.items()]

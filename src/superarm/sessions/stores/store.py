@@ -1,0 +1,94 @@
+"""The contract of a store: the journal of one session, appended to by compare-and-append.
+
+Events are the truth. Where decisions stand and what their cells hold follows from them (see
+:mod:`superarm.sessions.standing`); a store keeps these beside the events, so that they are found without reading all,
+and changes them in the transaction that appends. Whoever is behind is refused and changes nothing, so that safety needs
+no lock, no lease and no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from superarm.sessions.events import Event
+from superarm.sessions.standing import Cell, Standing
+
+
+class Behind(Exception):
+    """Somebody else has appended since the journal was read; read on, and decide again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """An event to be appended, with the content of parts that it names."""
+
+    event: Event
+    parts: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """The state of a session after an event, so that a start need not read from the first."""
+
+    seq: int
+    fingerprint: str
+    digest: str  # of the body
+    body: bytes
+
+
+@runtime_checkable
+class Store(Protocol):
+    """The journal of one session; its methods may be called from several threads."""
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Append all or none, durably, or raise :class:`Behind` unless the first follows the last event that is there.
+
+        Parts that are there already stay as they are.
+        """
+        ...
+
+    def last(self) -> int:
+        """Number of the last event; 0 where there is none."""
+        ...
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """The events after a number, in order."""
+        ...
+
+    def part(self, digest: str) -> bytes | None:
+        """The content of a part."""
+        ...
+
+    def keyed(self, key: str) -> Event | None:
+        """The event that answered a key."""
+        ...
+
+    def standing(self, decision: str) -> Standing | None:
+        """Where a decision stands."""
+        ...
+
+    def standings(self, *, out: bool = False) -> Iterator[Standing]:
+        """Where all decisions stand, or those that wait for outcomes, in the order in which they were made."""
+        ...
+
+    def cells(self, decision: str) -> tuple[Cell, ...]:
+        """What is known of the outcomes of a decision, by arm, outcome and sample."""
+        ...
+
+    def keep(self, snapshot: Snapshot, most: int = 2) -> None:
+        """Keep a snapshot, and the newest ``most`` of each fingerprint."""
+        ...
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """The snapshots, the newest first."""
+        ...
+
+    def faults(self) -> list[str]:
+        """What is wrong with what is kept, in words: damage, gaps, or rows that do not follow from the events."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections; a closed store may be closed again."""
+        ...

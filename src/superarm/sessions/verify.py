@@ -1,0 +1,106 @@
+"""Whether a journal is whole, and whether its events give the state that the session has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from superarm.sessions import fold
+from superarm.sessions.differences import differences
+from superarm.sessions.events import Decided, Event, Moved, Recorded
+from superarm.sessions.fold import State
+from superarm.sessions.parts import KeptParts
+from superarm.sessions.snapshots import digest_of_state, state_of
+from superarm.sessions.stores.store import Store
+
+CLOSE = 1e-8  # up to which policies agree that learnt elsewhere
+SHOWN = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    """What a look through a whole journal found.
+
+    Attributes
+    ----------
+    events
+        how many there are
+    decisions
+        how many of them made a decision
+    exact
+        whether a replay from the first event gave every bit of the present state; False where part of it came about
+        under another fingerprint, where 1e-8 is asked for
+    faults
+        what is wrong, in words; empty where all is well
+    """
+
+    events: int
+    decisions: int
+    exact: bool
+    faults: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all is well."""
+        return not self.faults
+
+    def __str__(self) -> str:
+        bits = "bit for bit" if self.exact else f"within {CLOSE:g}, as part of it was learnt elsewhere"
+        if self.ok:
+            return f"{self.events} events, {self.decisions} decisions: whole, and replayed {bits}"
+        return "\n  ".join([f"{self.events} events, {self.decisions} decisions: NOT well", *self.faults])
+
+
+def verified(store: Store, state: State) -> Verified:
+    """Replay a journal up to a state, and compare."""
+    faults = list(store.faults())
+    parts = KeptParts(store.part)
+    replayed: State | None = None
+    decisions = moves = 0
+    for place, event in enumerate(_until(store, 0, state.seq), 1):
+        if event.seq != place:
+            faults.append(f"event {place} is missing: {event.seq} comes in its place")
+            break
+        if isinstance(event.fact, Decided | Recorded):
+            decisions += 1
+            found = parts.round(event.fact.round).digest()
+            if found != event.fact.round:
+                faults.append(f"the round of event {event.seq} is not the one that was decided on")
+        moves += isinstance(event.fact, Moved)
+        replayed = fold.after(replayed, event, parts)
+    exact = moves == 0
+    if replayed is None or replayed.seq != state.seq:
+        faults.append(f"the journal ends before event {state.seq}, which the session knows")
+    elif exact and digest_of_state(replayed) != digest_of_state(state):
+        faults.append(f"a replay gives another state: {_few(replayed, state, 0.0)}")
+    elif not exact:
+        if found := _few(replayed, state, CLOSE):
+            faults.append(f"a replay from the first event differs by more than {CLOSE:g}: {found}")
+        faults += _from_oldest(store, state, parts)
+    return Verified(events=state.seq, decisions=decisions, exact=exact, faults=tuple(faults))
+
+
+def _from_oldest(store: Store, state: State, parts: KeptParts) -> list[str]:
+    """Whether the events since the oldest snapshot of this fingerprint give every bit of the state."""
+    here = [each for each in store.snapshots() if each.fingerprint == state.fingerprint and each.seq <= state.seq]
+    if not here:
+        return []
+    replayed = state_of(here[-1])
+    for event in _until(store, replayed.seq, state.seq):
+        replayed = fold.after(replayed, event, parts)
+    if digest_of_state(replayed) == digest_of_state(state):
+        return []
+    return [f"a replay since event {here[-1].seq} gives another state: {_few(replayed, state, 0.0)}"]
+
+
+def _until(store: Store, after: int, last: int) -> Iterator[Event]:
+    for event in store.events(after):
+        if event.seq > last:
+            return
+        yield event
+
+
+def _few(one: State, other: State, close: float) -> str:
+    found = differences(one.policy, other.policy, close)
+    found += [name for name in ("t", "out") if getattr(one, name) != getattr(other, name)]
+    return "; ".join(found[:SHOWN])

@@ -1,0 +1,233 @@
+"""A session: what it answers, what it keeps, and what it refuses."""
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.sessions.session import Session
+from superarm.sessions.snapshots import digest_of_state
+from superarm.sessions.stores.memory import MemoryStore
+from tests.sessions.shop import a_round, outcomes, policy
+
+
+def state_digest(session):
+    return digest_of_state(session._running.durable())
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def session(request, tmp_path):
+    where = MemoryStore() if request.param == "memory" else tmp_path / "s.db"
+    with Session.open(where, policy=policy(), durability="full" if request.param == "memory" else "normal") as session:
+        yield session
+        assert session.verify().ok, str(session.verify())
+
+
+def test_a_session_does_what_the_policy_does(session):
+    alone = policy()
+    for t in range(1, 6):
+        round = a_round(t)
+        decision = session.decide(round)
+        selection = alone.select(round)
+        assert decision.arms.tolist() == selection.arms.tolist()
+        assert decision.t == t
+        receipt = session.observe(decision.id, decision.arms, outcomes(t, decision.arms))
+        assert (receipt.new, receipt.known, receipt.state) == (2 * len(decision.arms), 0, "complete")
+        alone.update(round, selection.arms, outcomes(t, selection.arms))
+    assert session.verify().exact
+    from superarm.wire.policies import policy_to_bytes
+
+    assert policy_to_bytes(session.policy) == policy_to_bytes(alone)
+
+
+def test_outcomes_come_late_in_parts_and_again(session):
+    first, second = (session.decide(a_round(t)) for t in (1, 2))
+    values = outcomes(1, first.arms)
+    halves = values.copy()
+    halves[:, 1] = np.nan
+    assert session.observe(second.id, second.arms[:1], outcomes(2, second.arms[:1])).state == "partial"
+    assert session.observe(first.id, first.arms, halves).state == "partial"
+    before = state_digest(session)
+    again = session.observe(first.id, first.arms[::-1], halves[::-1])
+    assert (again.new, again.known) == (0, len(first.arms))
+    assert state_digest(session) == before
+    receipt = session.observe(first.id, first.arms, values)
+    assert (receipt.new, receipt.known, receipt.state) == (len(first.arms), len(first.arms), "complete")
+
+
+def test_another_value_is_a_conflict_and_changes_nothing(session):
+    decision = session.decide(a_round(1))
+    session.observe(decision.id, decision.arms[:1], [[0.5, np.nan]])
+    before = state_digest(session)
+    with pytest.raises(sa.errors.Conflict, match=r"outcome 1 of arm \d+ is 0\.5 in the journal, and came as 0\.25"):
+        session.observe(decision.id, decision.arms[:1], [[0.25, 0.1]])
+    assert state_digest(session) == before
+    assert session.observe(decision.id, decision.arms[:1], [[0.25, 0.1]], sample="second day").new == 2
+
+
+def test_a_key_has_its_effect_once(session):
+    one = session.decide(a_round(1), key="k")
+    two = session.decide(a_round(1), key="k")
+    assert one.id == two.id
+    assert not one.replayed
+    assert two.replayed
+    assert str(two.selection) == str(one.selection)
+    assert two.selection.upper_bound == one.selection.upper_bound
+    with pytest.raises(sa.errors.Conflict, match="key 'k' was used for another request"):
+        session.decide(a_round(2), key="k")
+    with pytest.raises(sa.errors.Conflict, match="another request"):
+        session.observe(one.id, one.arms, outcomes(1, one.arms), key="k")
+    first = session.observe(one.id, one.arms[:1], [[0.5, 0.5]], key="o")
+    assert session.observe(one.id, one.arms[:1], [[0.5, 0.5]], key="o") == first
+    with pytest.raises(sa.errors.Conflict, match="another request"):
+        session.observe(one.id, one.arms[1:2], [[0.5, 0.5]], key="o")
+    known = session.observe(one.id, one.arms[:1], [[0.5, 0.5]], key="p")  # nothing new, but the key is taken now
+    assert (known.new, known.known) == (0, 2)
+    with pytest.raises(sa.errors.Conflict, match="another request"):
+        session.observe(one.id, one.arms[1:2], [[0.5, 0.5]], key="p")
+
+
+def test_the_session_counts_where_no_t_is_given(session):
+    parts = {"contexts": np.eye(3), "feasible": sa.AtMost(2)}
+    assert [session.decide(**parts).t for _ in range(3)] == [1, 2, 3]
+    assert session.decide(t=10, **parts).t == 10
+    assert session.decide(**parts, key="k").t == 11
+    assert session.decide(**parts).t == 12
+    assert session.decide(**parts, key="k").t == 11
+    for wrong in (12, 3):
+        with pytest.raises(sa.errors.InvalidArgument, match="t: expected more than every t of the session so far"):
+            session.decide(t=wrong, **parts)
+
+
+def test_arms_by_id(session):
+    decision = session.decide(a_round(1, arm_ids=list("uvwxyz"), feasible=sa.Exactly(3)))
+    names = ["uvwxyz"[arm] for arm in decision.arms]
+    session.observe(decision.id, names[::-1], outcomes(1, decision.arms)[::-1])
+    assert session.observe(decision.id, decision.arms, outcomes(1, decision.arms)).known == 6
+    other = next(name for name in "uvwxyz" if name not in names)
+    with pytest.raises(sa.errors.InvalidArgument, match="arm_ids that were picked"):
+        session.observe(decision.id, [other], [[0.0, 0.0]])
+    numbered = session.decide(a_round(2, arm_ids=[5, 4, 3, 2, 1, 0], feasible=sa.Exactly(2)))
+    with pytest.raises(sa.errors.InvalidArgument, match="by: expected 'position' or 'id'"):
+        session.observe(numbered.id, numbered.arms, outcomes(2, numbered.arms))
+    session.observe(numbered.id, [5 - arm for arm in numbered.arms], outcomes(2, numbered.arms), by="id")
+    assert session.observe(numbered.id, numbered.arms, outcomes(2, numbered.arms), by="position").known == 4
+
+
+def test_withdrawn_and_played(session):
+    one, two = (session.decide(a_round(t)) for t in (1, 2))
+    session.withdraw(one.id)
+    session.withdraw(one.id)
+    with pytest.raises(sa.errors.Conflict, match="was withdrawn"):
+        session.observe(one.id, one.arms, outcomes(1, one.arms))
+    with pytest.raises(sa.errors.Conflict, match="was withdrawn"):
+        session.played(one.id)
+    session.played(two.id)
+    with pytest.raises(sa.errors.Conflict, match="cannot be withdrawn"):
+        session.withdraw(two.id)
+    assert session.decisions()["state"].to_list() == ["withdrawn", "open"]
+    assert session.pending()["decision"].to_list() == [two.id]
+    assert session.decision(one.id).state == "withdrawn"
+
+
+def test_records_are_learnt(session):
+    alone, round = policy(), a_round(1)
+    receipt = session.record(round, [0, 2], [[0.5, 0.1], [np.nan, 0.2]], probabilities=[0.5, 1.0], key="log 1")
+    assert receipt.state == "partial"
+    assert session.record(round, [0, 2], [[0.5, 0.1], [np.nan, 0.2]], probabilities=[0.5, 1.0], key="log 1") == receipt
+    alone.update(round, [0, 2], [[0.5, 0.1], [np.nan, 0.2]])
+    assert session.decide(a_round(2)).arms.tolist() == alone.select(a_round(2)).arms.tolist()
+    assert session.observe(receipt.decision, [2], [[0.3, 0.2]]).state == "complete"
+    assert session.decisions()["recorded"].to_list() == [True, False]
+
+
+def test_an_empty_choice_waits_for_nothing(session):
+    decision = session.decide(contexts=np.empty((0, 2)), feasible=sa.AtMost(2))
+    assert (len(decision.arms), decision.state) == (0, "complete")
+    assert len(session.pending()) == 0
+
+
+BAD = {
+    "unknown decision": (lambda s, d: s.observe("nobody", d.arms, [[0.0, 0.0]] * len(d.arms)), "id: expected the id"),
+    "an id that is no text": (lambda s, d: s.observe(3, d.arms, [[0.0, 0.0]]), "id: expected the id"),
+    "an arm that was not picked": (
+        lambda s, d: s.observe(d.id, [next(arm for arm in range(6) if arm not in d.arms)], [[0.0, 0.0]]),
+        "arms: expected arms that were picked",
+    ),
+    "an arm twice": (
+        lambda s, d: s.observe(d.id, [d.arms[0]] * 2, np.zeros((2, 2))),
+        "arms: expected every arm at most",
+    ),
+    "outcomes of another shape": (lambda s, d: s.observe(d.id, d.arms, np.zeros((9, 2))), "outcomes: expected shape"),
+    "an infinite outcome": (lambda s, d: s.observe(d.id, d.arms[:1], [[np.inf, 0.0]]), "outcomes: expected numbers"),
+    "an outcome of 1e308": (lambda s, d: s.observe(d.id, d.arms[:1], [[1e308, 0.0]]), "outcomes: expected numbers"),
+    "noise that is not understood": (
+        lambda s, d: s.observe(d.id, d.arms[:1], [[0.0, 0.0]], noise_std=0.1),
+        "noise_std: expected None, as TCGPUCB",
+    ),
+    "a key that is no text": (lambda s, d: s.decide(a_round(9), key=7), "key: expected text"),
+    "an empty key": (lambda s, d: s.decide(a_round(9), key=""), "key: expected text"),
+    "a sample that is no text": (lambda s, d: s.observe(d.id, d.arms, [[0.0, 0.0]], sample=1), "sample: expected text"),
+    "no round": (lambda s, d: s.decide(), "round: expected a superarm.Round"),
+    "a round and parts": (
+        lambda s, d: s.decide(a_round(9), contexts=np.eye(2)),
+        "round: expected a round, or its parts",
+    ),
+    "an unknown part": (lambda s, d: s.decide(context=np.eye(2)), "round: expected parts of a round"),
+    "something else": (lambda s, d: s.decide("round"), "round: expected a superarm.Round"),
+    "a t that was": (lambda s, d: s.decide(a_round(1)), "t: expected more than"),
+    "a way to name arms": (lambda s, d: s.observe(d.id, d.arms, [[0.0, 0.0]], by="name"), "by: expected one of"),
+    "ids where there are none": (
+        lambda s, d: s.observe(d.id, d.arms, [[0.0, 0.0]], by="id"),
+        "by: expected 'position'",
+    ),
+    "probabilities of nothing": (
+        lambda s, d: s.record(a_round(9), [0], [[0.0, 0.0]], probabilities=[0.0]),
+        "probabilities: expected numbers above 0",
+    ),
+    "too many probabilities": (
+        lambda s, d: s.record(a_round(9), [0], [[0.0, 0.0]], probabilities=[0.5, 0.5]),
+        "probabilities: expected one per arm",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_and_nothing_is_appended(session, case):
+    call, message = BAD[case]
+    decision = session.decide(a_round(1))
+    before, seq = state_digest(session), session._running.store.last()
+    with pytest.raises(sa.errors.InvalidArgument) as refused:
+        call(session, decision)
+    assert str(refused.value).startswith(message)
+    assert (state_digest(session), session._running.store.last()) == (before, seq)
+
+
+def test_an_event_after_which_the_policy_is_stuck_is_refused(tmp_path, monkeypatch):
+    select = sa.TCGPUCB.select
+
+    def fails(policy, round):  # as a policy of one's own may, once it has learnt something large
+        if float(np.abs(policy.posterior.predict(round.contexts).mean).max(initial=0.0)) > 10.0:
+            raise OverflowError("too large")
+        return select(policy, round)
+
+    monkeypatch.setattr(sa.TCGPUCB, "select", fails)
+    with Session.open(tmp_path / "s.db", policy=policy()) as session:
+        decision = session.decide(a_round(1))
+        before, seq = state_digest(session), session._running.store.last()
+        with pytest.raises(sa.errors.InvalidArgument, match=r"outcomes: .* some after which it fails: OverflowError"):
+            session.observe(decision.id, decision.arms[:1], [[1e6, 0.0]])
+        assert (state_digest(session), session._running.store.last()) == (before, seq)
+        session.observe(decision.id, decision.arms[:1], [[1.0, 0.0]])
+        session.decide(a_round(2))
+
+
+def test_outcomes_outside_of_the_range_are_refused(tmp_path):
+    with Session.open(tmp_path / "s.db", policy=policy(), outcome_range=(-1, 1)) as session:
+        decision = session.decide(a_round(1))
+        with pytest.raises(sa.errors.InvalidArgument, match=r"outcomes: expected numbers from -1 to 1.*got 1\.5"):
+            session.observe(decision.id, decision.arms[:1], [[np.nan, 1.5]])
+    again = Session.open(tmp_path / "s.db")
+    with again, pytest.raises(sa.errors.InvalidArgument, match="outcome_range of the session"):
+        again.observe(decision.id, decision.arms[:1], [[np.nan, 1.5]])
+    with pytest.raises(sa.errors.InvalidArgument, match="outcome_range: expected None, or as the session began"):
+        Session.open(tmp_path / "s.db", outcome_range=(0, 1))

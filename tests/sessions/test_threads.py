@@ -1,0 +1,146 @@
+"""Many threads and several sessions on one journal: commits are shared, and no answer is early, lost or doubled."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.sessions.session import Session
+from superarm.sessions.snapshots import digest_of_state
+from superarm.sessions.stores.memory import MemoryStore
+from superarm.sessions.stores.store import Behind
+from tests.sessions.shop import a_round, outcomes, policy
+
+PARTS = {"contexts": np.linspace(0.0, 1.0, 8).reshape(4, 2), "feasible": sa.AtMost(2)}
+
+
+class Slow(MemoryStore):
+    """Counts commits, and takes its time as a disk does."""
+
+    def __init__(self, seconds=0.01):
+        super().__init__()
+        self.commits = []
+        self.wait = threading.Event()
+        self.seconds = seconds
+
+    def append(self, entries):
+        self.wait.wait(self.seconds)
+        super().append(entries)
+        self.commits.append(len(entries))
+
+
+def at_once(session, number, work):
+    with ThreadPoolExecutor(number) as pool:
+        return list(pool.map(work, range(number)))
+
+
+def test_those_who_wait_are_committed_together():
+    store = Slow()
+    session = Session.open(store, policy=sa.CUCB())
+    decisions = at_once(session, 24, lambda number: session.decide(**PARTS, key=str(number)))
+    assert sorted(decision.t for decision in decisions) == list(range(1, 25))
+    assert sum(store.commits) == 25
+    assert len(store.commits) < 15
+    at_once(session, 24, lambda number: session.observe(decisions[number].id, decisions[number].arms, [[0.1, 0.2]] * 2))
+    assert session.verify().ok
+
+
+def test_nobody_is_answered_before_the_disk_has_it():
+    """A thread that asks again under a key waits for the commit of the first, and another never sees what may fail."""
+    store = Slow()
+    session = Session.open(store, policy=sa.CUCB())
+    store.seconds = 10.0
+    store.wait.clear()
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(session.decide, **PARTS, key="k")
+        while session._running.journal.newest() is None:
+            pass
+        again = pool.submit(session.decide, **PARTS, key="k")
+        with pytest.raises(TimeoutError):
+            again.result(timeout=0.05)
+        assert store.last() == 1
+        store.wait.set()
+        assert first.result().id == again.result().id
+    assert store.last() == 2
+
+
+class Failing(Slow):
+    """Fails when it is told to."""
+
+    error = None
+
+    def append(self, entries):
+        if self.error is not None:
+            self.wait.wait(self.seconds)
+            raise self.error
+        super().append(entries)
+
+
+def test_a_commit_that_fails_takes_nothing_with_it_but_what_waited():
+    store = Failing()
+    session = Session.open(store, policy=policy())
+    kept = session.decide(a_round(1))
+    before = digest_of_state(session._running.durable())
+    store.error = sa.errors.StoreUnavailable("s.db: the disk is full")
+
+    def refused(number):
+        with pytest.raises(sa.errors.StoreUnavailable, match="the disk is full"):
+            session.decide(**PARTS, key=str(number)) if number % 2 else session.observe(
+                kept.id, kept.arms[:1], [[0.5, 0.5]], sample=str(number)
+            )
+
+    at_once(session, 8, refused)
+    store.error = None
+    assert digest_of_state(session._running.durable()) == before
+    assert session.observe(kept.id, kept.arms, outcomes(1, kept.arms)).new == 2 * len(kept.arms)
+    assert session.decide(**PARTS).t == 2
+    assert session.verify().ok
+
+
+def test_who_is_behind_decides_again_on_what_others_left(tmp_path):
+    sessions = [Session.open(tmp_path / "s.db", policy=policy(), durability="normal") for _ in range(3)]
+
+    def work(place):
+        session = sessions[place % 3]
+        for number in range(4):
+            decision = session.decide(**PARTS, key=f"{place} {number}")
+            session.observe(decision.id, decision.arms, outcomes(place * 10 + number, decision.arms))
+
+    at_once(None, 6, work)
+    states = {digest_of_state(session._running.durable()) for session in sessions}
+    assert len(states) == 1
+    assert sorted(sessions[0].decisions()["t"]) == list(range(1, 25))
+    assert all(session.verify().exact and session.verify().ok for session in sessions)
+    for session in sessions:
+        session.close()
+
+
+def test_a_journal_that_moves_on_while_one_selects(tmp_path, monkeypatch):
+    """Another process appends between selection and commit: the decision is made again, on all that is known."""
+    mine, other = (Session.open(tmp_path / "s.db", policy=policy(), durability="normal") for _ in range(2))
+    select, seen = sa.TCGPUCB.select, []
+
+    def interrupted(self, round):
+        if len(seen) == 0:
+            seen.append(round.t)
+            other.record(a_round(5), [0], [[2.0, 2.0]])
+        return select(self, round)
+
+    monkeypatch.setattr(sa.TCGPUCB, "select", interrupted)
+    decision = mine.decide(**PARTS)
+    monkeypatch.undo()
+    assert (seen, decision.t) == ([1], 6)
+    assert mine.verify().ok
+    mine.close(), other.close()
+
+
+def test_behind_is_nobodys_business(tmp_path):
+    store = Failing(seconds=0.0)
+    session = Session.open(store, policy=sa.CUCB())
+    store.error = Behind()
+    timer = threading.Timer(0.05, lambda: setattr(store, "error", None))
+    timer.start()
+    assert session.decide(**PARTS).t == 1
+    timer.join()
