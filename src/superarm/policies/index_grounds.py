@@ -110,4 +110,4 @@ class IndexGrounds:
         return f"{self.how if self.satisfying is not None else ASIDE} {selection.status.value}"
 
     def unsought(self, selection: Selection) -> str:
-        return "the oracle stopped before it found, or the selection is not the best at these indices"
+        return "the oracle ended its search before it came to this, or the selection was not made at these indices"

@@ -235,3 +235,82 @@ def test_margins_and_probabilities_are_those_of_the_selection_and_of_the_posteri
         assert not group.vouched  # such a policy asks for nobody's word
     margins = [group.margin for group in told.groups]
     assert margins == sorted(margins)
+
+
+def test_thompson_sampling_tells_when_it_starts():
+    rng = np.random.default_rng(0)
+    policy = sa.TCGPTS()
+    round = sa.Round(
+        t=1,
+        contexts=rng.uniform(size=(30, 1)),
+        groups=np.arange(30) % 6,
+        constraint=sa.Sum() <= 0.5,
+        feasible=sa.AtMost(20),
+    )
+    selection = policy.select(round)
+    told = policy.explain(round, selection)
+    assert told.same
+    assert told.kind is sa.Kind.EXPLORING
+    assert told.why.startswith("Start-up: fewer than 16 second outcomes are known")
+    assert len(told.arms) == len(selection.arms) <= 10
+    assert not [one for one in told.runners_up if one.reason is Reason.NOT_SOUGHT]  # it is best among so few
+    assert told.to_dict()["upper_bound"] is None
+
+
+def test_an_answer_that_is_not_proved_gives_a_price_that_is_not():
+    rng = np.random.default_rng(3)
+    mean = rng.uniform(size=(30, 2))
+    round = numbered(
+        30,
+        groups=np.arange(30) % 3,
+        constraint=sa.Sum() <= 0.4,
+        feasible=sa.AtMost(6),
+        reward=sa.Custom(np.max, monotone="increasing"),  # no exact oracle takes so many arms
+    )
+    policy = sa.TCGPUCB(Told(mean), oracle=sa.Greedy())
+    told = policy.explain(round, policy.select(round))
+    assert told.groups
+    for group in told.groups:
+        assert not group.price.exact
+        assert group.price.at_most is None
+    assert "or more" in str(told)
+
+
+def test_weights_of_the_reward_count():
+    mean = np.array([[0.5, 0.0], [0.9, 0.0], [0.4, 0.0]])
+    round = numbered(3, feasible=sa.AtMost(1), reward=sa.TransformedSum(lambda x: x, weights=[4.0, 1.0, 3.0]))
+    policy = policy_of(mean)
+    selection = policy.select(round)
+    assert selection.arms.tolist() == [0]
+    told = policy.explain(round, selection)
+    assert [one.arms for one in told.runners_up] == [(2,), (1,)]
+    assert [one.index for one in told.runners_up] == [0.4, 0.9]
+    assert (told.arms[0].replacement.arms, round_(told.arms[0].replacement.loss)) == ((2,), 0.8)
+
+
+def test_a_round_that_cannot_be_solved_without_a_promise_says_so():
+    def picky(index, round, good):
+        if len(round.promises[0].groups) < 2:
+            raise sa.errors.UnsolvableRound("too few promises")
+        return sa.Automatic()(index, round, good)
+
+    round = numbered(4, groups=list("aabb"), constraint=sa.Sum() <= 1.0, feasible=sa.AtMost(2))
+    policy = sa.TCGPUCB(Told(np.full((4, 2), 0.4)), oracle=picky)
+    told = policy.explain(round, policy.select(round))
+    assert {group.price for group in told.groups} == {None}
+    assert {group.remark for group in told.groups} == {"no oracle can answer the round without it: too few promises"}
+    assert "too few promises" in str(told)
+
+
+def test_whole_groups_stand_for_whole_groups():
+    mean = np.array([[0.9, 0.0], [0.8, 0.0], [0.7, 0.0], [0.9, 2.0], [0.2, 0.0]])
+    round = numbered(5, groups=list("aabbc"), constraint=sa.Max() <= 1.0, feasible=sa.WholeGroups(1))
+    policy = policy_of(mean)
+    told = policy.explain(round, policy.select(round))
+    assert [(arm.arm, arm.replacement.arms, arm.replacement.label) for arm in told.arms] == [
+        (0, (4,), "c"),
+        (1, (4,), "c"),
+    ]
+    assert [(one.arms, one.reason) for one in told.runners_up] == [((2, 3), Reason.INDEX), ((4,), Reason.INDEX)]
+    assert told.runners_up[0].index == pytest.approx(1.6)
+    assert "2 and 1 more" in str(told)
