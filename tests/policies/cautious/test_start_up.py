@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 import superarm as sa
 from superarm.policies.cautious import start_up
@@ -79,6 +80,59 @@ def test_a_posterior_of_ones_own_that_does_not_count_is_believed():
 
     easy = a_round(sa.Mean() <= 9.0)
     assert learner(Own()).select(easy).kind is sa.Kind.CERTIFIED
+
+
+def first_outcomes(seed, lengthscale=0.35, scale=1.0, mean=0.0):
+    """A round of 40 arms in the unit square, ten of them, and their outcomes: a draw of a process with noise."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(size=(40, 2))
+    truth = sa.SquaredExponential(lengthscale=lengthscale)(x, x) + 1e-9 * np.eye(40)
+    values = np.linalg.cholesky(truth) @ rng.normal(size=(40, 2)) + rng.normal(0.0, 0.2, (40, 2))
+    round = sa.Round(t=1, contexts=x, groups=np.arange(40) % 4, constraint=sa.Mean() <= 9.0, feasible=sa.AtMost(5))
+    return round, np.arange(10), mean + scale * values[:10]
+
+
+TOLD = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.35), noise_std=0.2)
+
+
+def share_borne_out(prior=TOLD, **truth):
+    found = []
+    for seed in range(40):
+        policy = sa.CautiousTCGPUCB(prior)
+        policy.update(*first_outcomes(seed, **truth))
+        found.append(start_up.borne_out(policy.posterior, policy.learner.model))
+    return np.mean(found)
+
+
+@pytest.mark.filterwarnings("ignore:hyperparameters were learnt up to a limit")
+def test_a_prior_that_foretold_the_first_outcomes_is_believed():
+    """Wrong ones hardly ever are: too long a lengthscale, or a scale or a mean that is not that of the outcomes."""
+    assert share_borne_out() >= 0.4
+    for wrong in ({"lengthscale": 0.35 / 3}, {"scale": 5.0}, {"scale": 1e-3}, {"mean": 5.0}):
+        assert share_borne_out(**wrong) <= 0.05, wrong
+    assert share_borne_out(None) == 0.0  # nobody has foretold anything
+
+
+def test_start_up_ends_where_the_prior_is_borne_out():
+    kinds = set()
+    for seed in range(40):
+        policy = sa.CautiousTCGPUCB(TOLD)
+        round, arms, values = first_outcomes(seed)
+        policy.update(round, arms, values)
+        believed = start_up.borne_out(policy.posterior, policy.learner.model)
+        kind = policy.select(round).kind
+        kinds.add((believed, kind.name))
+    assert kinds == {(True, "CERTIFIED"), (False, "EXPLORING")}
+
+
+def test_how_probable_outcomes_are_is_scipys_density():
+    rng = np.random.default_rng(0)
+    x, y, kernel = rng.uniform(size=(7, 2)), rng.normal(size=7), sa.Matern32(lengthscale=0.4)
+    covariance = kernel(x, x) + 0.3**2 * np.eye(7)
+    found, squares = start_up._log_density(kernel, 0.3, x, y)
+    referee = multivariate_normal(np.zeros(7), covariance)
+    assert found - 3.5 * np.log(2 * np.pi) == pytest.approx(referee.logpdf(y))
+    assert squares == pytest.approx(y @ np.linalg.solve(covariance, y))
 
 
 # What -------------------------------------------------------------------------------------------------------------

@@ -51,6 +51,17 @@ def test_the_same_log_is_judged_the_same():
     assert repr(found[0]) == repr(found[1])
 
 
+def test_more_smoothness_than_is_believed_needs_more():
+    """A kernel that is too smooth is sure of what is not so; one that is too rough is only slow."""
+    judgement = Judgement.of(logged(Truth()), 0, LEARNING, np.random.default_rng(0))
+    now = Shape(base=sa.Matern52(lengthscale=0.5), noise=0.1)
+    rivals = judgement._smoothness(3.0, now, now, 1.0)
+    assert [(type(rival.base), needed) for rival, _, needed in rivals] == [
+        (sa.SquaredExponential, 3.0),
+        (sa.Matern32, 1.0),
+    ]
+
+
 SEEDS = range(12)
 
 

@@ -74,6 +74,30 @@ def test_a_new_group_is_less_certain_than_known_ones_and_begins_at_what_all_shar
     assert (belief.mean[6] <= belief.mean[:6].max(axis=0)).all()
 
 
+def drawn(kernel, seed, rounds=6):
+    """Rounds, arms and outcomes of truths drawn from a process."""
+    rng = np.random.default_rng(seed)
+    arrivals = [arrived(t, rng) for t in range(1, rounds + 1)]
+    x = np.concatenate([round.contexts for round in arrivals])
+    truth = np.linalg.cholesky(kernel(x, x) + 1e-9 * np.eye(len(x))) @ rng.normal(size=(len(x), 2))
+    for round, values in zip(arrivals, np.split(truth, rounds), strict=True):
+        arms = np.sort(rng.choice(len(round), 8, replace=False))
+        yield round, arms, values[arms] + rng.normal(0.0, 0.1, (8, 2))
+
+
+def test_what_was_given_stays_where_it_is_right_and_only_there():
+    """What is learnt is always a little better than the truth on the outcomes that it was learnt from."""
+    changed = {}
+    for truth in (0.5, 0.15):
+        found = []
+        for seed in range(12):
+            model, posterior = learnt(*fresh_model(PRIOR), drawn(sa.SquaredExponential(lengthscale=truth), seed))
+            found.append(model.shapes is not None or posterior.kernel != PRIOR.kernel)
+        changed[truth] = sum(found)
+    assert changed[0.5] <= 3
+    assert changed[0.15] == 12
+
+
 def test_labels_come_and_go():
     rng = np.random.default_rng(0)
     policy = sa.CautiousTCGPUCB(PRIOR)

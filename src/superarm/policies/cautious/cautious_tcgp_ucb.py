@@ -176,7 +176,9 @@ class CautiousTCGPUCB(LearningPolicy):
         return search, _selection(kind, chosen, search, UntriedGroups.of(round.labels, untried, reasons), start)
 
     def _starting(self, round: Round, posterior: Posterior) -> bool:
-        return self.learner.learning is not None and start_up.is_starting(round, posterior)
+        learner = self.learner
+        starting = learner.learning is not None and start_up.is_starting(round, posterior)
+        return starting and not start_up.borne_out(posterior, learner.model)
 
     def _search(self, round: Round, posterior: Posterior, points: Array) -> Search:
         belief, eps = posterior.predict(points), 1.0 - self.confidence

@@ -65,7 +65,7 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
         cost = needs if needs > search.eps else 0.0
         if needs <= search.eps and not unseen[groups[i]]:
             reasons.set(groups[i], Why.WORTH_LESS)  # it is certified, and will be picked where it is worth it
-        elif told[i] > TOLD:
+        elif told[i]:
             reasons.set(groups[i], Why.TOLD)
         elif needs > RISKIEST:
             reasons.set(groups[i], Why.TOO_RISKY, needs)
@@ -146,20 +146,25 @@ def _safest_parts(search: Search, groups: IntArray, few: int) -> tuple[list[IntA
     return [sets[i] for i in near], p_broken[near]
 
 
-def _told(search: Search, parts: list[IntArray]) -> Array:
-    """How much of the variance of an arm of each part one arm of another group explains, at most.
+def _told(search: Search, parts: list[IntArray]) -> Mask:
+    """Whether arms of other groups tell of each part: one explains much of the variance of an arm of it.
 
     It is the arm of the part that is known best. Where groups are alike it is explained, as soon as others have similar
-    arms; where a group has an effect of its own, it is not, once what they share is known.
+    arms; where a group has an effect of its own, it is not, once what they share is known. Where no arm of its own
+    group explains more than one of another, the label says nothing, however little both explain.
     """
     judge, std, codes = search.judge, search.belief.std[:, 1], search.round.grouping.codes
     arms = np.array([part[np.argmin(std[part])] for part in parts], dtype=np.intp)
     covariance = judge.posterior.covariance(judge.points[arms], judge.points)[1]
     with np.errstate(divide="ignore", invalid="ignore"):
         explained = np.square(covariance) / np.square(std[arms][:, None] * std)
-    explained[codes[arms][:, None] == codes] = 0.0
-    most: Array = np.nan_to_num(explained, nan=0.0, posinf=0.0).max(axis=1, initial=0.0)
-    return most
+    explained = np.nan_to_num(explained, nan=0.0, posinf=0.0)
+    explained[np.arange(len(arms)), arms] = 0.0
+    mine = codes[arms][:, None] == codes
+    by_others, by_own = (np.where(which, explained, 0.0).max(axis=1, initial=0.0) for which in (~mine, mine))
+    several: Mask = mine.sum(axis=1) > 1
+    told: Mask = (by_others > TOLD) | (several & (by_others >= by_own))
+    return told
 
 
 def _with_parts(search: Search, best: Candidate, parts: list[IntArray]) -> Candidate | None:

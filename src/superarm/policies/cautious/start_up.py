@@ -8,6 +8,9 @@ long certified 175. So while fewer than 16 outcomes of the second output are kno
   until that is a third of one (wide): what is demanded is never without hope by the prior alone;
 - safe arms are played, and beside them a few informative ones (EXPLORE), as long as there are any; nothing else is
   certified. Where there are none, what the shy posterior certifies is played, so the policy is never stuck.
+
+It ends before that where a prior was given and the outcomes bear it out: they are e^3 times as probable as with the
+shorter lengthscales, and neither too large nor too small for its scale.
 """
 
 from __future__ import annotations
@@ -17,13 +20,16 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import chdtr
 
 from superarm.arguments import Array, IntArray
+from superarm.kernels.kernel import Kernel, rougher
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.cautious.demand import demand
 from superarm.policies.cautious.explore import explore
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.vouched import with_safe
+from superarm.posteriors.model import Model
 from superarm.posteriors.posterior import Belief, CovaryingPosterior, Posterior
 from superarm.posteriors.stateful import StatefulPosterior
 from superarm.rewards.simple import Count
@@ -34,6 +40,9 @@ LEAST = 16  # outcomes of the second output from which on smoothness and scale a
 SHORTER = 0.3  # lengthscales are multiplied by it until then
 WITHIN = 3.0  # standard deviations that what is demanded is at most a third of, once they are multiplied
 RISK = 0.9  # largest probability of a broken promise that exploring goes on with
+BORNE_OUT = 3.0  # nats by which outcomes must be more probable with the lengthscales given than with shorter ones
+COMMON = (0.02, 0.98)  # quantiles between which their squares, made white, lie where scale and noise are right
+MOVED = 1.0  # nats: hyperparameters that were learnt, and not given, are better by more
 FARTHEST = 1e9  # standard deviations; beyond, rounding would be all that is left
 
 
@@ -46,6 +55,31 @@ def is_starting(round: Round, posterior: Posterior) -> bool:
     """Whether too little is known for promises that depend on outcomes."""
     uncertain = any(not isinstance(promise.reward, Count) for promise in round.promises)
     return uncertain and seen(posterior) < LEAST
+
+
+def borne_out(posterior: Posterior, model: Model | None) -> bool:
+    """Whether a prior was given, is still believed in, and foretold the second outcomes so far."""
+    if model is None or model.given is None or model.shapes is not None or model.log is None:
+        return False
+    assert isinstance(posterior, StatefulPosterior)
+    if posterior.log_marginal_likelihood() > posterior.rougher(1.0).log_marginal_likelihood() + MOVED:
+        return False
+    given, log = model.given[1], model.log
+    x, y = log.contexts[log.present[:, 1]], log.outcomes(1) - given.mean
+    as_given, squares = _log_density(given.base, given.noise, x, y)
+    shyly, _ = _log_density(rougher(given.base, SHORTER), given.noise, x, y)
+    return as_given >= shyly + BORNE_OUT and bool(COMMON[0] <= chdtr(len(y), squares) <= COMMON[1])
+
+
+def _log_density(kernel: Kernel, noise: float, x: Array, y: Array) -> tuple[float, float]:
+    """Of outcomes y, (n,), around 0 at contexts x, (n, D), but for a constant; and their squares once made white."""
+    covariance = kernel(x, x) + noise**2 * np.eye(len(y))
+    try:
+        lower = np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        return -np.inf, np.inf
+    squares = float(np.square(np.linalg.solve(lower, y)).sum())
+    return -0.5 * squares - float(np.log(np.diagonal(lower)).sum()), squares
 
 
 def shy(posterior: Posterior) -> CovaryingPosterior:

@@ -16,11 +16,11 @@ from superarm.posteriors.learning import Learning
 from superarm.posteriors.learning.problem import Part, Problem, fit, theta_of
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import Log
-from superarm.posteriors.model.shape import Effects, Shape, with_every_lengthscale, with_stationary
+from superarm.posteriors.model.shape import Effects, Shape, stationary_kind, with_every_lengthscale, with_stationary
 
 ADOPTED = 3.0  # nats by which a shape with more in it must be better
 TELLING = 100  # rows from which on that is asked of group effects in full: a few outcomes cannot tell that groups agree
-SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter
+SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter; ADOPTED of more than was given
 PROMISING = 0.5  # nats by which a first guess may fall behind what is needed and still be worth a fit
 MOST_ROWS = 200  # that shapes are judged on; their third power is the cost
 SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
@@ -29,7 +29,7 @@ NOTHING, OFFSET, DEVIATION = (False, False, False), (True, False, False), (True,
 FRESH = (False, False, True)
 # Which group effects there may be (offset, deviation, fresh), and how many parts each counts as.
 EFFECTS = {NOTHING: 0, DEVIATION: 1, OFFSET: 1, FRESH: 1, (True, False, True): 2}
-KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32)
+KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32)  # the smoothest first
 
 Rival = tuple[Shape, Shape, float]  # a shape, what is given of it, and the nats by which it must be better
 
@@ -67,7 +67,8 @@ class Judgement:
         given = given.having(now, variance)
         _, evidence = self._first_look(now, given, sizes=(1.0,))
         columns = partial(self._columns, features)
-        for change in (self._effects, self._smoothness, self._lengthscales, columns):
+        smoothness = partial(self._smoothness, SMOOTHER if features is not None else ADOPTED)
+        for change in (self._effects, smoothness, self._lengthscales, columns):
             best, most = (now, given, evidence), 0.0
             for rival, its_given, needed in change(now, given, variance):
                 sizes = SIZES if sum(rival.effects.present) > sum(now.effects.present) else (1.0,)
@@ -100,12 +101,16 @@ class Judgement:
                 needed = -BENEFIT_OF_DOUBT
             yield replace(now, effects=effects), replace(given, effects=guess), needed
 
-    def _smoothness(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
-        """Other stationary kernels with the same lengthscales."""
+    def _smoothness(self, smoother: float, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """Other stationary kernels with the same lengthscales; ``smoother`` is what those need that are smoother."""
+        needed = smoother
         for kind in KINDS:
+            if stationary_kind(now.base) is kind:
+                needed = SMOOTHER  # all that follow are rougher, and err on the side of caution
+                continue
             base, its_base = with_stationary(now.base, kind), with_stationary(given.base, kind)
-            if base is not None and its_base is not None and base != now.base:
-                yield replace(now, base=base), replace(given, base=its_base), SMOOTHER
+            if base is not None and its_base is not None:
+                yield replace(now, base=base), replace(given, base=its_base), needed
 
     def _lengthscales(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """One lengthscale for each feature."""

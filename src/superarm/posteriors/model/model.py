@@ -32,10 +32,12 @@ from superarm.storage import storable
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
 FEW = 3  # outcomes before a scale is taken from them
+TRUST = 4.0  # nats by which outcomes must be more probable with learnt hyperparameters than with those given
 
 LINES = 20  # of the story, the latest
 
 Shapes = tuple[Shape, Shape]
+Own = GaussianProcess | ExactPosterior
 
 
 @storable
@@ -159,15 +161,17 @@ class Model:
         given = [self._given(j) for j in (0, 1)]
         contradicted = any(changed for _, changed in given)
         by_itself = posterior is not None and self.shapes is None and not contradicted
+        learnt = posterior
         if by_itself:
             assert isinstance(posterior, GaussianProcess | ExactPosterior)
-            posterior = posterior.learned(learning, rng)
+            learnt = posterior.learned(learning, rng)
+            posterior = _trusted(learnt) if self.log.whole else learnt
         if posterior is not None and not self.log.whole:  # old rows are only in the posterior, in its shape
             return self, posterior
-        if posterior is not None and self.shapes is None:
-            assert isinstance(posterior, GaussianProcess | ExactPosterior)
+        if learnt is not None and self.shapes is None:
+            assert isinstance(learnt, GaussianProcess | ExactPosterior)
             assert self.given is not None
-            state = posterior.state
+            state = learnt.state  # rivals have learnt their hyperparameters, too
             assert isinstance(state.outputs, Independent)
             kernels = (state.outputs.first, state.outputs.second)
             now: tuple[Shape | None, Shape | None] = (
@@ -243,6 +247,16 @@ class Model:
         if abs(mean - given.mean) <= FAR * total and std <= FAR * total:
             return given, False
         return given.rescaled(mean, max(1.0, min(std, LARGEST) / total), variance), True
+
+
+def _trusted(learnt: Own) -> Own:
+    """The posterior with the hyperparameters that were given, unless what was learnt is more probable by far.
+
+    Where they are right, learnt ones are better by half of a chi-square of as many degrees of freedom as there are of
+    them, by chance alone, and certificates that rest on chance break.
+    """
+    given = learnt.rougher(1.0)
+    return learnt if learnt.log_marginal_likelihood() > given.log_marginal_likelihood() + TRUST else given
 
 
 def _in_order(round: Round, observed: Outcomes) -> Outcomes:
