@@ -119,13 +119,16 @@ def test_reasons_are_those_of_the_definition(case):
             assert one.price is not None
 
 
-def test_runners_up_come_by_index_and_ties_in_the_order_of_the_policy():
-    mean = np.array([[0.9, 0.0], [0.5, 0.0], [0.5, 0.0], [0.7, 0.0]])
-    round = numbered(4, feasible=sa.AtMost(1))
+def test_runners_up_and_replacements_come_by_index_and_ties_in_the_order_of_the_policy():
+    mean = np.array([[0.9, 0.0], *[[0.5, 0.0]] * 6, [0.7, 0.0]])
+    round = numbered(8, feasible=sa.AtMost(2))
     policy = policy_of(mean)
-    found = [one.arms[0] for one in policy.explain(round, policy.select(round)).runners_up]
+    told = policy.explain(round, policy.select(round))
     order = policy.learner.tie_order(round).tolist()
-    assert found == [3, *sorted([1, 2], key=order.index)]
+    tied = sorted(range(1, 7), key=order.index)
+    assert tied != sorted(tied)
+    assert [one.arms[0] for one in told.runners_up] == tied
+    assert [arm.replacement.arms for arm in told.arms] == [(tied[0],)] * 2
 
 
 def test_each_reason_by_hand():
