@@ -456,7 +456,13 @@ CALLS: dict[str, Call] = {
     },
     "load": Call(lambda: (sa.load, {"path": saved_policy()}), takes={"path": PATH}),
     "storable": Call(
-        _with(sa.storable, upgrade=lambda fields: fields, formerly=("Old",), shapes={"rows": "n 3"}),
+        _with(
+            sa.storable,
+            upgrade=lambda fields: fields,
+            formerly=("Old",),
+            shapes={"rows": "n 3"},
+            follows={"sums": lambda fields: fields["rows"].sum(axis=1)},
+        ),
         takes={"upgrade": CALLABLE},
     ),
     "simulate": Call(

@@ -43,8 +43,8 @@ def opened(path):
 
 
 def saved(document, members, path):
-    places = nodes({"tuple": [document["value"]]})
-    used = {f"{node[key]['array']}.npy" for node, key in places if isinstance(node[key], dict) and "array" in node[key]}
+    held = [node[key] for node, key in nodes({"tuple": [document["value"]]}) if isinstance(node[key], dict)]
+    used = {f"{node[kind]}.npy" for node in held for kind in ("array", "rows") if kind in node}
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("document.json", json.dumps(document))
         for name, content in members.items():

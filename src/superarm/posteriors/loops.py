@@ -131,6 +131,25 @@ def add_columns(v, z, mean, explained):
                 total[j] += weight * row[j]
 
 
+@compiled
+def invert_rows(lower, start, inverse):
+    """Fill rows start.. of the inverse X ``(b, b)``, 0 there, of a lower triangle L.
+
+    ``X_i = (e_i - sum over j < i of L_ij X_j) / L_ii``, row after row: a row depends on those before it, not on how
+    many come at once.
+    """
+    for i in range(start, len(lower)):
+        row = inverse[i]
+        for j in range(i):
+            weight, above = lower[i, j], inverse[j]
+            for k in range(j + 1):
+                row[k] -= weight * above[k]
+        pivot = 1.0 / lower[i, i]
+        for k in range(i):
+            row[k] *= pivot
+        row[i] = pivot
+
+
 def warm_up() -> None:
     """Load, or compile, every loop."""
     x = np.zeros((1, 1))
@@ -140,3 +159,4 @@ def warm_up() -> None:
     fingerprint(words, np.uint64(0))
     merged(np.ones(1, dtype=np.bool_), x, x, x)
     add_columns(x, x, np.zeros((1, 1)), np.zeros(1))
+    invert_rows(np.ones((1, 1)), 0, np.zeros((1, 1)))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from superarm.policies.policy import Policy
+from superarm.storage.arrays import Members
 from superarm.storage.values import encode
 
 MISSING = "nothing"
@@ -16,9 +17,9 @@ MISSING = "nothing"
 
 def differences(one: Policy, other: Policy, close: float = 0.0) -> list[str]:
     """What differs, as "where: this, that"; numbers within ``close``, relative to 1 or to themselves, do not."""
-    arrays: tuple[list[Any], list[Any]] = ([], [])
+    arrays = Members(), Members()
     first, second = encode(one, arrays[0], "policy"), encode(other, arrays[1], "policy")
-    return list(_walk(first, second, arrays, close, "policy"))
+    return list(_walk(first, second, (arrays[0].members, arrays[1].members), close, "policy"))
 
 
 def _walk(one: Any, other: Any, arrays: tuple[list[Any], list[Any]], close: float, where: str) -> Iterator[str]:

@@ -11,12 +11,14 @@ Fields = dict[str, Any]
 Names = tuple[str, ...]
 Shapes = dict[str, str]
 Upgrade = Callable[[Fields], Fields]
+Follows = dict[str, Callable[[Fields], Any]]
 T = TypeVar("T", bound=type)
 
 CLASSES: dict[str, type] = {}
 FORMER: dict[str, type] = {}  # by a name that only files of earlier versions use
 UPGRADES: dict[type, Upgrade] = {}
 SHAPES: dict[type, Shapes] = {}
+FOLLOWS: dict[type, Follows] = {}
 
 
 class Unfit(Exception):
@@ -27,10 +29,20 @@ class Unfit(Exception):
 def storable(cls: T, /) -> T: ...
 @overload
 def storable(
-    *, upgrade: Upgrade | None = None, formerly: Names = (), shapes: Shapes | None = None
+    *,
+    upgrade: Upgrade | None = None,
+    formerly: Names = (),
+    shapes: Shapes | None = None,
+    follows: Follows | None = None,
 ) -> Callable[[T], T]: ...
 def storable(
-    cls: T | None = None, /, *, upgrade: Upgrade | None = None, formerly: Names = (), shapes: Shapes | None = None
+    cls: T | None = None,
+    /,
+    *,
+    upgrade: Upgrade | None = None,
+    formerly: Names = (),
+    shapes: Shapes | None = None,
+    follows: Follows | None = None,
 ) -> T | Callable[[T], T]:
     """Register a dataclass or enumeration so that its instances can be saved and loaded.
 
@@ -43,6 +55,9 @@ def storable(
     shapes
         of fields that are arrays, or of fields of fields, to be checked when one is loaded: ``{"rows": "n 3", "nu":
         "n"}``; a letter is one size wherever it stands, "n+m" the sum of two named before, and an asterisk any
+    follows
+        fields that follow from the others, each with a function of the others that gives it to the last bit: they are
+        not saved, and worked out when one is loaded
     """
     if upgrade is not None and not callable(upgrade):
         raise InvalidArgument("upgrade", "a function from fields to fields", safe_repr(upgrade))
@@ -50,6 +65,8 @@ def storable(
         raise InvalidArgument("formerly", "a tuple of names", safe_repr(formerly))
     if shapes is not None and not isinstance(shapes, dict):
         raise InvalidArgument("shapes", "a mapping from fields to shapes", safe_repr(shapes))
+    if follows is not None and not (isinstance(follows, dict) and all(map(callable, follows.values()))):
+        raise InvalidArgument("follows", "a mapping from fields to functions of the others", safe_repr(follows))
 
     def register(cls: T) -> T:
         name = name_of(cls)
@@ -62,6 +79,7 @@ def storable(
         if upgrade is not None:
             UPGRADES[cls] = upgrade
         SHAPES[cls] = dict(shapes or {})
+        FOLLOWS[cls] = dict(follows or {})
         return cls
 
     return register if cls is None else register(cls)

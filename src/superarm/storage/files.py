@@ -19,11 +19,13 @@ from typing import Any, Literal
 import numpy as np
 
 from superarm.errors import InvalidArgument, UnreadableFile, safe_repr
+from superarm.storage.arrays import Finder, Keeper
 from superarm.storage.classes import Unfit
 from superarm.storage.values import decode, encode
 
 FORMAT = "superarm"
-VERSION = 1
+VERSION = 2
+READ = (1, VERSION)  # the first keeps every array as it is
 DOCUMENT = "document.json"
 TEMPORARY = ".superarm-"  # how files begin that are not yet in place
 
@@ -38,12 +40,12 @@ def write(value: object, path: str | os.PathLike[str]) -> None:
 
 def to_bytes(value: object) -> bytes:
     """The content of a file of ``value``."""
-    arrays: list[np.ndarray] = []
+    arrays = Keeper()
     document = {"format": FORMAT, "version": VERSION, "value": encode(value, arrays, where="value")}
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         _add(archive, DOCUMENT, json.dumps(document).encode("ascii"))
-        for number, array in enumerate(arrays):
+        for number, array in enumerate(arrays.members):
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
             _add(archive, f"{number}.npy", buffer.getvalue())
@@ -67,12 +69,12 @@ def from_bytes(content: bytes, what: str) -> Any:
             document = json.loads(members.pop(DOCUMENT))
             if document["format"] != FORMAT:
                 raise UnreadableFile(f"{what}: not a superarm file (format {document['format']!r})")
-            if document["version"] != VERSION:
+            if document["version"] not in READ:
                 raise UnreadableFile(
                     f"{what}: written in version {document['version']} of the file format; "
-                    f"this superarm reads version {VERSION}"
+                    f"this superarm reads version {VERSION} and those before it"
                 )
-            value = decode(document["value"], lambda number: _array(members.pop(f"{number}.npy")))
+            value = decode(document["value"], Finder(lambda number: _array(members.pop(f"{number}.npy")), len(content)))
             if members:
                 raise Unfit(f"holds {min(members)}, which nothing in it mentions")
             return value

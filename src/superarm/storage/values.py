@@ -15,12 +15,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from superarm.errors import NotStorable
-from superarm.storage.classes import CLASSES, SHAPES, UPGRADES, Unfit, class_of, is_own, name_of
+from superarm.storage.arrays import Finder, Members
+from superarm.storage.classes import CLASSES, FOLLOWS, SHAPES, UPGRADES, Unfit, class_of, is_own, name_of
 
 
 def to_data(value: object) -> Any:
     """What JSON can say of None, a bool, a number, text, bytes, a date, a datetime or a tuple of these."""
-    return encode(value, [], "value")
+    return encode(value, Members(), "value")
 
 
 _READERS: dict[str, Callable[[str], Any]] = {
@@ -44,8 +45,8 @@ def from_data(data: Any) -> Any:
     raise ValueError(f"not a value: {repr(data)[:100]}")
 
 
-def encode(value: object, arrays: list[np.ndarray], where: str) -> Any:
-    """A value as data for JSON, with its arrays appended to ``arrays``; ``where`` it is, for errors."""
+def encode(value: object, arrays: Members, where: str) -> Any:
+    """A value as data for JSON, with its arrays given to ``arrays``; ``where`` it is, for errors."""
     if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, enum.Enum)):
         # JSON has no word for these three floats that every reader understands.
         if isinstance(value, float) and not np.isfinite(value):
@@ -58,8 +59,7 @@ def encode(value: object, arrays: list[np.ndarray], where: str) -> Any:
     if type(value) is np.ndarray:
         if value.dtype.hasobject:
             raise NotStorable(f"{where}: an array of Python objects cannot be saved without pickle")
-        arrays.append(value)
-        return {"array": len(arrays) - 1, "writeable": bool(value.flags.writeable)}
+        return arrays.node(value)
     if isinstance(value, (np.bool_, np.integer, np.floating)) and not isinstance(value, np.timedelta64):
         return encode(value.item(), arrays, where)
     if type(value) is tuple:
@@ -76,6 +76,7 @@ def encode(value: object, arrays: list[np.ndarray], where: str) -> Any:
         fields = {
             field.name: encode(getattr(value, field.name), arrays, f"{where}.{field.name}")
             for field in dataclasses.fields(value)  # type: ignore[arg-type]  # registered: a dataclass
+            if field.name not in FOLLOWS[type(value)]
         }
         return {"class": name, "fields": fields}
     raise NotStorable(
@@ -84,21 +85,23 @@ def encode(value: object, arrays: list[np.ndarray], where: str) -> Any:
     )
 
 
-def decode(node: Any, array_of: Callable[[int], np.ndarray]) -> Any:
-    """The value of which :func:`encode` made a node; every array is asked for once."""
-    if not isinstance(node, dict) or not {"tuple", "array", "enum", "class"} & set(node):
+def decode(node: Any, arrays: Finder) -> Any:
+    """The value of which :func:`encode` made a node."""
+    if not isinstance(node, dict) or not {"tuple", "array", "same", "rows", "enum", "class"} & set(node):
         return from_data(node)
     if "tuple" in node:
-        return tuple(decode(item, array_of) for item in node["tuple"])
-    if "array" in node:
-        array = array_of(node["array"])
+        return tuple(decode(item, arrays) for item in node["tuple"])
+    if "array" in node or "same" in node or "rows" in node:
+        array = arrays.array(node)
         array.setflags(write=node["writeable"] is not False)
         return array
     if "enum" in node:
         return _member(class_of(node["enum"]), node["member"])
     cls = class_of(node["class"])
-    expected = {field.name for field in dataclasses.fields(cls)}
-    fields = {name: decode(item, array_of) for name, item in node["fields"].items()}
+    follows = FOLLOWS[cls]
+    expected = {field.name for field in dataclasses.fields(cls)} - set(follows)
+    fields = {name: decode(item, arrays) for name, item in node["fields"].items()}
+    fields = {name: item for name, item in fields.items() if name not in follows}  # earlier versions saved them, too
     if set(fields) != expected and cls in UPGRADES:
         fields = UPGRADES[cls](fields)
     if set(fields) != expected:
@@ -107,6 +110,10 @@ def decode(node: Any, array_of: Callable[[int], np.ndarray]) -> Any:
             f"{sorted(node['fields'])} in the file"
         )
     value: Any = object.__new__(cls)
+    try:
+        fields |= {name: work_out(fields) for name, work_out in follows.items()}
+    except Exception as error:  # whatever a function says of fields that no user could give it
+        raise Unfit(f"holds a {cls.__name__} that cannot be: {error}") from error
     for name, item in fields.items():
         object.__setattr__(value, name, item)
     check(value)

@@ -20,7 +20,7 @@ from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, evaluate
 from superarm.posteriors.engines.products import FEWEST, multiply_lower, solve_lower, subtract_product, tiled
 from superarm.posteriors.history import loops
-from superarm.storage import storable
+from superarm.storage import Fields, storable
 
 # Rows of a full block: large enough for fast products, small enough that the triangles take little time.
 BLOCK = 256
@@ -36,7 +36,14 @@ LEAST_PIVOT = 1e-13
 JITTERS = (0.0, *(10.0**power for power in range(-14, 4)))
 
 
-@storable(shapes={"points": "b P", "left": "b *", "corner": "b b", "inverse": "* *"})
+def _inverse_of(fields: Fields) -> Array:
+    corner = np.array(fields["corner"], dtype=np.float64, order="C")
+    if corner.ndim != 2 or len(corner) != corner.shape[1]:
+        raise ValueError("a corner that is no square")
+    return _inverse(corner)
+
+
+@storable(shapes={"points": "b P", "left": "b *", "corner": "b b", "inverse": "* *"}, follows={"inverse": _inverse_of})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FactorBlock:
     """Consecutive rows lo.. of the factor."""
@@ -50,26 +57,19 @@ class FactorBlock:
         return len(self.points)
 
     @staticmethod
-    def of(points: Array, left: Array, corner: Array, inverse: Array) -> FactorBlock:
-        """Rows of L, without the inverse of their corner where it would cost too many digits."""
-        if len(inverse) and not _norm(corner) * _norm(inverse) <= WORST_CONDITION:  # nor if it is NaN
-            inverse = np.empty((0, 0))
-        return FactorBlock(points=points, left=left, corner=corner, inverse=inverse)
+    def of(points: Array, left: Array, corner: Array) -> FactorBlock:
+        """Rows of L."""
+        return FactorBlock(points=points, left=left, corner=corner, inverse=_inverse(corner))
 
-    def grown(self, points: Array, rows: Array, corner: Array, inverse: Array) -> FactorBlock:
-        """With K more rows ``[rows | corner]``, rows ``(K, lo + b)``, and the inverse of that corner."""
+    def grown(self, points: Array, rows: Array, corner: Array) -> FactorBlock:
+        """With K more rows ``[rows | corner]``, rows ``(K, lo + b)``."""
         lo = self.left.shape[1]
-        left, inner = rows[:, :lo], np.ascontiguousarray(rows[:, lo:])
-        if len(self.inverse):
-            # [ L 0 ; R C ]^-1 = [ L^-1 0 ; -C^-1 R L^-1 C^-1 ]
-            inverse = _bordered(self.inverse, -inverse @ (inner @ self.inverse), inverse)
-        else:
-            inverse = self.inverse
-        return FactorBlock.of(
+        corner = _bordered(self.corner, rows[:, lo:], corner)
+        return FactorBlock(
             points=np.concatenate([self.points, points]),
-            left=np.concatenate([self.left, left]),
-            corner=_bordered(self.corner, inner, corner),
-            inverse=inverse,
+            left=np.concatenate([self.left, rows[:, :lo]]),
+            corner=corner,
+            inverse=_inverse(corner, self.inverse) if len(self.inverse) else self.inverse,
         )
 
     def substitute(self, v: Array, lo: int) -> None:
@@ -171,11 +171,10 @@ class Factor:
         # L_new^T in the order of LAPACK is L_new in ours.
         upper, jitter = _root(schur, noise, kernel.diagonal(points))
         z = np.ascontiguousarray(blas.dtrsm(1.0, upper, y - rows @ self.z, trans_a=1))
-        corner, inverse = upper.T, lapack.dtrtri(upper)[0].T
         if len(self) % BLOCK:
-            blocks = (*self.blocks[:-1], self.blocks[-1].grown(points, rows, corner, inverse))
+            blocks = (*self.blocks[:-1], self.blocks[-1].grown(points, rows, upper.T))
         else:
-            blocks = (*self.blocks, FactorBlock.of(points, rows, corner, inverse))
+            blocks = (*self.blocks, FactorBlock.of(points, rows, upper.T))
         return Factor(blocks=blocks, z=np.concatenate([self.z, z]), jitter=max(self.jitter, jitter))
 
 
@@ -185,6 +184,22 @@ def _bordered(upper: Array, lower_left: Array, corner: Array) -> Array:
     whole = np.zeros((b + k, b + k))
     whole[:b, :b], whole[b:, :b], whole[b:, b:] = upper, lower_left, corner
     return whole
+
+
+def _inverse(corner: Array, known: Array | None = None) -> Array:
+    """The inverse of a corner, of which the first rows may be known; (0, 0) where it would cost too many digits.
+
+    It follows from the corner alone, whatever its rows came with, so that files need not keep it. Where it is left out,
+    it is so for any larger corner with the same first rows, as the inverse has the same first rows then, too.
+    """
+    inverse = np.zeros_like(corner, order="C")
+    done = 0 if known is None else len(known)
+    if known is not None:
+        inverse[:done, :done] = known
+    with np.errstate(all="ignore"):
+        loops().invert_rows(corner, done, inverse)
+        fits = _norm(corner) * _norm(inverse) <= WORST_CONDITION  # not if it is NaN
+    return inverse if fits else np.empty((0, 0))
 
 
 def _norm(matrix: Array) -> float:
