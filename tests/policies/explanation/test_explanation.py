@@ -181,6 +181,15 @@ def test_a_selection_of_another_state_is_told_so(make):
     assert told.kind is selection.kind
 
 
+def test_other_beliefs_are_another_state_though_the_arms_are_the_same():
+    round, first = numbered(3, feasible=sa.AtMost(1)), [0.1, 0.9, 0.5]
+    before, after = (sa.TCGPUCB(Told(np.column_stack([first, second]))) for second in ([0, 0, 0], [0, 1, 0]))
+    selection = before.select(round)
+    assert before.explain(round, selection).same
+    assert after.select(round).arms.tolist() == selection.arms.tolist()
+    assert not after.explain(round, selection).same
+
+
 def test_somebody_elses_choice_is_explained_as_far_as_it_goes():
     policy, rng = sa.CautiousTCGPUCB(PRIOR, learn=False), np.random.default_rng(0)
     round = federated(1, rng)
