@@ -124,10 +124,13 @@ def round_of(policy: str) -> sa.Round:
     return next(federated().rounds(np.random.default_rng(0))) if policy == "Clairvoyant" else a_round()
 
 
-def a_session() -> tuple[sa.Session, sa.Decision]:
+def a_session(observed: bool = False) -> tuple[sa.Session, sa.Decision]:
     """A session with a decision."""
     session = sa.Session.open(MemoryStore(), policy=sa.CUCB())
-    return session, session.decide(a_round(), key="first")
+    decision = session.decide(a_round(), key="first")
+    if observed:
+        session.observe(decision.id, decision.arms, PAIRS[: len(decision.arms)])
+    return session, decision
 
 
 def _asked(method: str, /, **arguments: Any) -> Callable[[], tuple[Callable[..., Any], dict[str, Any]]]:
@@ -482,6 +485,8 @@ CALLS: dict[str, Call] = {
                 "policy": sa.CUCB(),
                 "name": "main",
                 "outcome_range": (-10.0, 10.0),
+                "deadline": 60.0,
+                "silence": (0.0, None),
                 "durability": "normal",
             },
         ),
@@ -505,6 +510,42 @@ CALLS: dict[str, Call] = {
         ),
         takes={"key": ("text",), "sample": ("text",)},
     ),
+    "Session.observe_many": Call(
+        lambda: (
+            (held := a_session())[0].observe_many,
+            {
+                "frame": pl.DataFrame(
+                    {"decision": [held[1].id], "arm": [held[1].arms[0]], "outcome_1": [0.5], "outcome_2": [0.5]}
+                ),
+                "by": None,
+            },
+        ),
+    ),
+    "Session.correct": Call(
+        lambda: (
+            (held := a_session(observed=True))[0].correct,
+            {
+                "id": held[1].id,
+                "arm": held[1].arms[0],
+                "outcome": 1,
+                "value": 0.25,
+                "sample": "",
+                "reason": "refund",
+                "key": "k",
+                "by": None,
+            },
+        ),
+        takes={"key": ("text",), "sample": ("text",), "reason": ("text",)},
+    ),
+    "Session.reconfigure": Call(_asked("reconfigure", policy=sa.Uniform()), lookalikes=FRAMES),
+    "Session.fork": Call(
+        lambda: (
+            a_session()[0].fork,
+            {"path": folder() / "f.db", "policy": sa.Uniform(), "name": "main", "durability": "normal"},
+        ),
+        takes={"path": PATH, "name": ("text",)},
+        lookalikes=FRAMES,
+    ),
     "Session.record": Call(
         _asked(
             "record", round=a_round(t=2), arms=[0, 3], outcomes=[[0.5, 0.5], [0.1, 0.1]], probabilities=None, key="k"
@@ -512,7 +553,10 @@ CALLS: dict[str, Call] = {
         takes={"key": ("text",), "outcomes": ("missing",)},
     ),
     **{f"Session.{name}": Call(_asked(name, id=None)) for name in ("decision", "played", "withdraw")},
-    **{f"Session.{name}": Call(_asked(name)) for name in ("decisions", "pending", "snapshot", "verify", "close")},
+    **{
+        f"Session.{name}": Call(_asked(name))
+        for name in ("decisions", "pending", "snapshot", "verify", "close", "rebase", "expire")
+    },
     # --- environments and data
     "environments.Federated": Call(
         _with(sa.environments.Federated, clients=2.0, requests=3, most_requests=2.0, noise_std=0.1),

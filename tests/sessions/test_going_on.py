@@ -93,6 +93,19 @@ def test_a_snapshot_spares_the_events_before_it(tmp_path, monkeypatch):
     session.close()
 
 
+def test_a_snapshot_knows_the_count_and_what_is_out(tmp_path):
+    session = open_plain(tmp_path / "s.db", policy=policy(), deadline=1000)
+    play(session, [7, 8], late=[8])
+    out = dict(session._running.state.out)
+    session.close()
+    session = open_plain(tmp_path / "s.db")
+    assert session._running.state.out == out != {}
+    with pytest.raises(sa.errors.InvalidArgument, match="more than every t"):
+        session.decide(a_round(8))
+    assert session.decide(contexts=np.eye(2), feasible=sa.AtMost(1)).t == 9
+    session.close()
+
+
 def test_snapshots_come_by_themselves(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "LEAST_TAIL", 0.0)
     monkeypatch.setattr(running, "SHARE", 0.0)
@@ -251,7 +264,7 @@ def test_a_truncated_journal_is_told_from_a_whole_one(tmp_path):
 
     now = None
     for event in session._running.store.events():
-        now = fold.after(now, event, KeptParts(session._running.store.part))
+        now = fold.after(now, event, KeptParts(session._running.store))
         digests[event.seq] = digest_of_state(now)
     left(session)
     rng = np.random.default_rng(0)

@@ -65,7 +65,7 @@ def check(folder, names):
         assert len(set(told_once)) == len(told_once)
         # A replay from the first event has every bit that the clients had in memory.
         digests = {note["seq"]: note["digest"] for note in known if "digest" in note}
-        parts, state = KeptParts(store.part), None
+        parts, state = KeptParts(store), None
         for event in events:
             state = fold.after(state, event, parts)
             if event.seq in digests:

@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -25,6 +26,8 @@ class Dictionary:
         self.policy = policy()
         self.decisions = {}  # id: round, arms, cells, withdrawn, played
         self.t = 0
+        self.taught = []
+        self.corrected = False
 
     def state(self, id):
         known = self.decisions[id]
@@ -37,14 +40,14 @@ class Dictionary:
         self.t = round.t
         self.decisions[id] = {"round": round, "arms": arms, "cells": {}, "withdrawn": False, "played": False}
 
-    def learn(self, id, arms, values, sample):
-        """New cells and how many were known; None where one contradicts."""
-        known = self.decisions[id]
-        rows, again = [], 0
+    def news(self, id, arms, values, sample):
+        """Rows that are new and how many cells were known; None where one contradicts."""
+        known = self.decisions[id]["cells"]
+        rows, again = {}, 0
         for arm, pair in zip(arms, values, strict=True):
             row = [np.nan, np.nan]
             for outcome in (0, 1):
-                value = known["cells"].get((arm, outcome, sample))
+                value = known.get((arm, outcome, sample))
                 if np.isnan(pair[outcome]):
                     continue
                 if value is None:
@@ -54,14 +57,31 @@ class Dictionary:
                 else:
                     return None
             if not np.isnan(row).all():
-                rows.append((arm, row))
-        for arm, row in rows:
-            new = {(arm, outcome, sample): row[outcome] for outcome in (0, 1) if not np.isnan(row[outcome])}
-            known["cells"].update(new)
+                rows[arm] = row
+        return rows, again
+
+    def learn(self, id, rows, sample):
+        """Rows that are new; how many cells they have."""
+        known = self.decisions[id]
+        new = {(arm, outcome, sample): row[outcome] for arm, row in rows.items() for outcome in (0, 1)}
+        new = {place: value for place, value in new.items() if not np.isnan(value)}
+        known["cells"].update(new)
         if rows:
-            self.policy.update(known["round"], [arm for arm, _ in rows], [row for _, row in rows])
+            self.policy.update(known["round"], list(rows), list(rows.values()))
+            self.taught.append((id, rows, sample))
             known["played"] = True
-        return sum(2 - int(np.isnan(row).sum()) for _, row in rows), again
+        return len(new)
+
+    def relearn(self):
+        """The policy as if the values in force had been told from the start."""
+        self.policy, self.corrected = policy(), False
+        for id, rows, sample in self.taught:
+            cells = self.decisions[id]["cells"]
+            right = [
+                [np.nan if np.isnan(row[outcome]) else cells[arm, outcome, sample] for outcome in (0, 1)]
+                for arm, row in rows.items()
+            ]
+            self.policy.update(self.decisions[id]["round"], list(rows), right)
 
 
 class Sessions(RuleBasedStateMachine):
@@ -126,13 +146,14 @@ class Sessions(RuleBasedStateMachine):
             with pytest.raises(sa.errors.Conflict):
                 self.session.observe(id, arms, values, sample=sample)
             return
-        learnt = self.model.learn(id, arms, values.tolist(), sample)
-        if learnt is None:
+        news = self.model.news(id, arms, values.tolist(), sample)
+        if news is None:
             with pytest.raises(sa.errors.Conflict):
                 self.session.observe(id, arms, values, sample=sample)
             return
         receipt = self.session.observe(id, arms, values, sample=sample)
-        assert (receipt.new, receipt.known, receipt.state) == (*learnt, self.model.state(id))
+        new = self.model.learn(id, news[0], sample)
+        assert (receipt.new, receipt.known, receipt.state) == (new, news[1], self.model.state(id))
 
     @precondition(lambda self: self.model.decisions)
     @rule(name=NAMES)
@@ -163,7 +184,51 @@ class Sessions(RuleBasedStateMachine):
         values = outcomes(round.t, arms)
         receipt = self.session.record(round, arms, values)
         self.model.add(receipt.decision, round, arms)
-        self.model.learn(receipt.decision, arms, values.tolist(), "")
+        self.model.learn(receipt.decision, dict(zip(arms, values.tolist(), strict=True)), "")
+
+    @precondition(lambda self: self.model.decisions)
+    @rule(name=NAMES, seed=NAMES)
+    def correct(self, name, seed):
+        id, rng = self.some(name), np.random.default_rng(seed)
+        known = self.model.decisions[id]
+        if not known["cells"]:
+            with pytest.raises(sa.errors.InvalidArgument):
+                self.session.correct(id, known["arms"][0] if known["arms"] else 0, 1, 0.5)
+            return
+        arm, outcome, sample = place = sorted(known["cells"])[rng.integers(len(known["cells"]))]
+        value = float(rng.integers(5))
+        receipt = self.session.correct(id, arm, outcome + 1, value, sample=sample)
+        assert receipt.new == (known["cells"][place] != value)
+        self.model.corrected |= known["cells"][place] != value
+        known["cells"][place] = value
+
+    @rule()
+    def rebase(self):
+        assert (self.session.rebase().corrections > 0) == self.model.corrected
+        if self.model.corrected:
+            self.model.relearn()
+
+    @rule(day=st.booleans())
+    def observe_many(self, day):
+        rows = [
+            {"decision": id, "arm": arm, "outcome_1": one, "outcome_2": two, "sample": "many"}
+            for id, known in self.model.decisions.items()
+            if not known["withdrawn"] and known["round"].t % 2 == day
+            for arm, (one, two) in zip(known["arms"], outcomes(known["round"].t, known["arms"]).tolist(), strict=True)
+        ]
+        if not rows:
+            return
+        told = {}
+        for id in dict.fromkeys(row["decision"] for row in rows):
+            arms = self.model.decisions[id]["arms"]
+            told[id] = self.model.news(id, arms, outcomes(self.model.decisions[id]["round"].t, arms).tolist(), "many")
+        if None in told.values():  # one was corrected: the whole file is refused
+            with pytest.raises(sa.errors.Conflict):
+                self.session.observe_many(pl.DataFrame(rows))
+            return
+        receipts = self.session.observe_many(pl.DataFrame(rows))
+        learnt = {id: (self.model.learn(id, new, "many"), again) for id, (new, again) in told.items()}
+        assert {receipt.decision: (receipt.new, receipt.known) for receipt in receipts} == learnt
 
     @rule()
     def keep_a_snapshot(self):

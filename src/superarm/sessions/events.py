@@ -10,7 +10,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from superarm.errors import UnreadableFile
 
@@ -88,6 +88,47 @@ class Withdrawn:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Expired:
+    """Nothing more is waited for; silent cells are taken to have the values that the session was told, if any."""
+
+    kind: ClassVar[str] = "expired"
+    decision: str
+    round: str
+    arms: tuple[int, ...] = ()
+    values: Pairs = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corrected:
+    """A cell has another value than was told, at once; the policy learns it when it is rebased."""
+
+    kind: ClassVar[str] = "corrected"
+    decision: str
+    arm: int
+    outcome: int
+    sample: str
+    value: float
+    was: float
+    assumed: bool = False  # whether it takes the place of a value that silence was taken for
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rebased:
+    """The policy is the one that the session began with, taught by all events so far with the values now in force."""
+
+    kind: ClassVar[str] = "rebased"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configured:
+    """The session goes on with another policy, taught by all events so far with the values now in force."""
+
+    kind: ClassVar[str] = "configured"
+    policy: str  # digest of the part that holds it
+
+
+@dataclass(frozen=True, kw_only=True)
 class Moved:
     """The session goes on where the last bits may differ: see :mod:`superarm.sessions.fingerprint`."""
 
@@ -95,8 +136,8 @@ class Moved:
     fingerprint: str
 
 
-Fact = Created | Decided | Recorded | Observed | Played | Withdrawn | Moved
-KINDS: dict[str, Any] = {fact.kind: fact for fact in (Created, Decided, Recorded, Observed, Played, Withdrawn, Moved)}
+Fact = Created | Decided | Recorded | Observed | Played | Withdrawn | Expired | Corrected | Rebased | Configured | Moved
+KINDS: dict[str, Any] = {fact.kind: fact for fact in get_args(Fact)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,32 +6,25 @@ before it is appended, and a commit that fails leaves the state before as it was
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
 
-import numpy as np
-
-from superarm.arguments import Array
 from superarm.errors import InvalidArgument, SuperarmError
 from superarm.policies.policy import Policy
-from superarm.round import Round
-from superarm.sessions.events import Created, Decided, Event, Moved, Observed, Pairs, Recorded, Withdrawn
-from superarm.storage.classes import is_own
-
-
-class Parts(Protocol):
-    """What events name by digest."""
-
-    def round(self, digest: str) -> Round:
-        """The round."""
-        ...
-
-    def policy(self, digest: str) -> Policy:
-        """The policy."""
-        ...
+from superarm.sessions.events import (
+    Configured,
+    Corrected,
+    Created,
+    Decided,
+    Event,
+    Expired,
+    Moved,
+    Observed,
+    Rebased,
+    Recorded,
+    Withdrawn,
+)
+from superarm.sessions.teaching import Parts, relearnt, taught
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,58 +39,83 @@ class State:
         largest number of a round
     policy
         as it has learnt; whoever has the state must not change it
+    given
+        digest of the policy that a user gave, before it learnt
     fingerprint
         under which the last bits of the policy came about
     out
-        decisions that wait for outcomes, and for how many each
+        decisions that wait for outcomes: for how many each, and until when
+    corrected
+        cells whose values in force the policy has not learnt yet
     """
 
     seq: int
     t: int
     policy: Policy
+    given: str
     fingerprint: str
-    out: Mapping[str, int] = field(default_factory=dict)
+    out: Mapping[str, tuple[int, float | None]] = field(default_factory=dict)
+    corrected: int = 0
 
 
-def after(state: State | None, event: Event, parts: Parts) -> State:
-    """The state after an event; None before the first."""
+def after(state: State | None, event: Event, parts: Parts, *, teach: bool = True) -> State:
+    """The state after an event; None before the first. Without ``teach`` the policy stays as it is."""
     fact = event.fact
     if state is None:
         assert isinstance(fact, Created)
-        return State(seq=event.seq, t=0, policy=parts.policy(fact.policy), fingerprint=fact.fingerprint)
-    state = replace(state, seq=event.seq)
+        policy = parts.policy(fact.policy)
+        return State(seq=event.seq, t=0, policy=policy, given=fact.policy, fingerprint=fact.fingerprint)
+    policy = taught(state.policy, fact, parts) if teach else state.policy
+    state = replace(state, seq=event.seq, policy=policy)
     match fact:
         case Decided():
-            return replace(state, t=fact.t, out=_out(state, fact.decision, 2 * len(fact.arms)))
+            return replace(state, t=fact.t, out=_out(state, fact.decision, 2 * len(fact.arms), fact.due))
         case Recorded():
             missing = sum(value is None for pair in fact.values for value in pair)
-            policy = _taught(state.policy, parts.round(fact.round), fact.arms, fact.values, None)
-            return replace(state, t=fact.t, policy=policy, out=_out(state, fact.decision, missing))
+            return replace(state, t=fact.t, out=_out(state, fact.decision, missing, None))
         case Observed():
-            policy = state.policy
-            if fact.arms:
-                policy = _taught(policy, parts.round(fact.round), fact.arms, fact.values, fact.noise_std)
-            missing = state.out.get(fact.decision, 0) - fact.fills
-            return replace(state, policy=policy, out=_out(state, fact.decision, missing))
-        case Withdrawn():
-            return replace(state, out=_out(state, fact.decision, 0))
+            missing, due = state.out.get(fact.decision, (0, None))
+            return replace(state, out=_out(state, fact.decision, missing - fact.fills, due))
+        case Withdrawn() | Expired():
+            return replace(state, out=_out(state, fact.decision, 0, None))
+        case Corrected():
+            return replace(state, corrected=state.corrected + 1)
+        case Rebased() if teach:
+            return replace(state, policy=relearnt(parts.before(event.seq), parts), corrected=0)
+        case Configured():
+            if teach:
+                policy = relearnt(parts.before(event.seq), parts, parts.policy(fact.policy))
+            return replace(state, policy=policy, given=fact.policy, corrected=0)
         case Moved():
             return replace(state, fingerprint=fact.fingerprint)
     return state
 
 
-def after_sound(state: State, event: Event, parts: Parts) -> State:
-    """The state after a new event, which is refused where the policy could not go on with it.
+def replayed(state: State | None, events: Iterable[Event], parts: Parts) -> State | None:
+    """The state after some events; what comes before the last that teaches everything anew is not taught twice."""
+    listed = list(events)
+    anew = max((event.seq for event in listed if isinstance(event.fact, Rebased | Configured)), default=0)
+    for event in listed:
+        state = after(state, event, parts, teach=event.seq >= anew)
+    return state
 
-    After outcomes the policy must still select: one that cannot would be stuck for ever, as the event would be read
+
+def after_sound(state: State, events: Iterable[Event], parts: Parts) -> State:
+    """The state after new events, which are refused where the policy could not go on with them.
+
+    After outcomes the policy must still select: one that cannot would be stuck for ever, as the events would be read
     again at every start.
     """
-    fact = event.fact
+    found, learnt = state, None
     try:
-        found = after(state, event, parts)
+        for event in events:
+            found = after(found, event, parts)
+            learnt = getattr(event.fact, "round", learnt)
         if found.policy is not state.policy:
-            assert isinstance(fact, Observed | Recorded)
-            found.policy.select(parts.round(fact.round))
+            for event in parts.before(state.seq + 1) if learnt is None else ():  # all was taught anew
+                learnt = getattr(event.fact, "round", learnt)
+            if learnt is not None:
+                found.policy.select(parts.round(learnt))
     except SuperarmError:
         raise
     except Exception as error:  # of whatever the policy is made of
@@ -106,44 +124,6 @@ def after_sound(state: State, event: Event, parts: Parts) -> State:
     return found
 
 
-def _out(state: State, decision: str, missing: int) -> Mapping[str, int]:
-    out = {key: count for key, count in state.out.items() if key != decision}
-    return {**out, decision: missing} if missing > 0 else out
-
-
-def _taught(
-    policy: Policy, round: Round, arms: tuple[int, ...], values: Pairs, noise_std: tuple[float, float] | None
-) -> Policy:
-    """A policy that has learnt from one event by one update, as many updates have other last bits."""
-    policy = copied(policy)
-    more: dict[str, Any] = {} if noise_std is None else {"noise_std": noise_std}
-    policy.update(round, np.array(arms, dtype=np.intp), array_of(values), **more)
-    return policy
-
-
-def array_of(values: Pairs) -> Array:
-    """(k, 2) outcomes, NaN where one is missing."""
-    pairs = [[np.nan if value is None else value for value in pair] for pair in values]
-    return np.array(pairs, dtype=np.float64).reshape(-1, 2)
-
-
-def copied(policy: Policy) -> Policy:
-    """A policy that can learn while the first stays as it is; of superarm's own, what never changes is shared."""
-    found: Policy = _copied(policy) if is_own(type(policy)) else copy.deepcopy(policy)
-    return found
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.copy() if value.flags.writeable else value
-    if isinstance(value, (dict, list, set)):
-        return copy.deepcopy(value)
-    if dataclasses.is_dataclass(value) and is_own(type(value)) and not _is_frozen(type(value)):
-        other = copy.copy(value)
-        vars(other).update({name: _copied(item) for name, item in vars(value).items()})
-        return other
-    return value
-
-
-def _is_frozen(cls: Any) -> bool:
-    return bool(cls.__dataclass_params__.frozen)
+def _out(state: State, decision: str, missing: int, due: float | None) -> Mapping[str, tuple[int, float | None]]:
+    out = {key: waiting for key, waiting in state.out.items() if key != decision}
+    return {**out, decision: (missing, due)} if missing > 0 else out

@@ -7,7 +7,7 @@ all that waits fails with it, and the session goes back to the state before the 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from superarm.errors import StoreUnavailable
@@ -19,10 +19,10 @@ S = TypeVar("S")
 
 
 class Ticket(Generic[S]):
-    """An entry on its way to the store, and the state that it was built on."""
+    """Entries on their way to the store, all or none, and the state that they were built on."""
 
-    def __init__(self, entry: Entry, before: S) -> None:
-        self.entry = entry
+    def __init__(self, entries: Sequence[Entry], before: S) -> None:
+        self.entries = tuple(entries)
         self.before = before
         self.done = False
         self.error: BaseException | None = None
@@ -49,9 +49,9 @@ class Journal(Generic[S]):
         self._changing = threading.Lock()  # of the list below
         self._waiting: list[Ticket[S]] = []  # in order
 
-    def submit(self, entry: Entry, before: S) -> Ticket[S]:
-        """Let an entry wait for the next commit; the session holds its lock."""
-        ticket = Ticket(entry, before)
+    def submit(self, entries: Sequence[Entry], before: S) -> Ticket[S]:
+        """Let entries wait for the next commit; the session holds its lock."""
+        ticket = Ticket(entries, before)
         with self._changing:
             self._waiting.append(ticket)
         return ticket
@@ -70,7 +70,7 @@ class Journal(Generic[S]):
                 with self._changing:
                     taken = list(self._waiting)
                 try:
-                    self.store.append([each.entry for each in taken])
+                    self.store.append([entry for each in taken for entry in each.entries])
                 except BaseException as error:
                     self._failed(error)
                     if not isinstance(error, Exception):
@@ -92,7 +92,15 @@ class Journal(Generic[S]):
 
     def _events(self) -> list[Event]:
         with self._changing:
-            return [ticket.entry.event for ticket in self._waiting]
+            return [entry.event for ticket in self._waiting for entry in ticket.entries]
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """The events after a number, in order."""
+        waiting, last = self._events(), after
+        for event in self.store.events(after):
+            yield event
+            last = event.seq
+        yield from (event for event in waiting if event.seq > last)
 
     def event(self, seq: int) -> Event:
         """The event of a number."""
@@ -106,7 +114,7 @@ class Journal(Generic[S]):
     def part(self, digest: str) -> bytes | None:
         """The content of a part."""
         with self._changing:
-            parts = [ticket.entry.parts for ticket in self._waiting]
+            parts = [entry.parts for ticket in self._waiting for entry in ticket.entries]
         return next((each[digest] for each in parts if digest in each), None) or self.store.part(digest)
 
     def standing(self, decision: str) -> Standing | None:

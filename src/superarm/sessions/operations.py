@@ -5,24 +5,25 @@ Nothing here changes anything. An operation runs under the lock of the session, 
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
+from superarm.arguments import instance
 from superarm.errors import Conflict, UnknownDecision, safe_repr
+from superarm.policies.policy import Policy
 from superarm.sessions.decision import Decision, Receipt, new_id
-from superarm.sessions.events import Decided, Event, Observed, Played, Recorded, Withdrawn
-from superarm.sessions.parts import round_to_part, selection_to_part
+from superarm.sessions.events import Configured, Decided, Event, Played, Recorded, Withdrawn
+from superarm.sessions.parts import policy_to_part, round_to_part, selection_to_part
 from superarm.sessions.requests import (
     Asked,
-    News,
-    checked_noise_std,
     checked_outcomes,
     checked_probabilities,
     checked_range,
     pairs_of,
     request_digest,
 )
-from superarm.sessions.running import Answer, Running
-from superarm.sessions.standing import COMPLETE, OPEN, PARTIAL, Standing
+from superarm.sessions.running import Answer, Draft, Running
+from superarm.sessions.standing import COMPLETE, OPEN, PARTIAL
 
 
 def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answer[Decision]:
@@ -37,9 +38,11 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answ
     running.parts.remember(part, round)
     arms = tuple(round.check_arms(selection.arms).tolist())
     said, words = selection_to_part(selection)
-    fact = Decided(decision=new_id(), t=round.t, round=part, arms=arms, selection=said)
+    due = None if running.settings.deadline is None else time.time() + running.settings.deadline
+    fact = Decided(decision=new_id(), t=round.t, round=part, arms=arms, selection=said, due=due)
     decision = Decision(id=fact.decision, t=round.t, selection=selection, state=OPEN if arms else COMPLETE)
-    return Answer(value=decision, fact=fact, parts={part: content, said: words}, key=key, request=request)
+    draft = Draft(fact=fact, parts={part: content, said: words}, key=key, request=request)
+    return Answer(value=decision, drafts=[draft])
 
 
 def known_decision(running: Running, event: Event) -> Decision:
@@ -58,45 +61,6 @@ def found(running: Running, id: Any) -> Answer[Decision]:
     if not isinstance(event.fact, Decided):
         raise UnknownDecision("id", "a decision that the policy made, not a record", safe_repr(id))
     return Answer(value=known_decision(running, event))
-
-
-def observe(
-    running: Running, id: Any, arms: Any, outcomes: Any, noise_std: Any, sample: str, key: str | None, by: Any
-) -> Answer[Receipt]:
-    """Learn the cells that are new of a decision."""
-    standing = running.standing(id)
-    round = running.parts.round(standing.round)
-    places, values = checked_outcomes(round, standing.arms, arms, outcomes, by)
-    noise = checked_noise_std(running.state.policy, noise_std)
-    request = request_digest("observe", id, places, pairs_of(values), sample, noise)
-    if (known := running.answered(key, request)) is not None:
-        return Answer(value=known_receipt(running, known))
-    if standing.withdrawn:
-        raise Conflict(f"decision {id} was withdrawn: it was never acted upon, so nothing can come of it")
-    checked_range(values, running.settings.outcome_range)
-    news = News.of(standing, running.journal.cells(standing.id), places, values, sample)
-    receipt = Receipt(decision=standing.id, new=news.new, known=news.known, state=_state(standing, news.fills))
-    if not news.new and key is None:
-        return Answer(value=receipt)
-    fact = Observed(
-        decision=standing.id,
-        round=standing.round,
-        arms=news.arms,
-        values=news.values,
-        sample=sample,
-        noise_std=noise,
-        fills=news.fills,
-        known=news.known,
-    )
-    return Answer(value=receipt, fact=fact, key=key, request=request)
-
-
-def known_receipt(running: Running, event: Event) -> Receipt:
-    """The receipt of an event, with the decision as it stands now."""
-    fact = event.fact
-    assert isinstance(fact, Observed)
-    new = sum(value is not None for pair in fact.values for value in pair)
-    return Receipt(decision=fact.decision, new=new, known=fact.known, state=running.standing(fact.decision).state)
 
 
 def record(
@@ -119,7 +83,8 @@ def record(
     )
     new = sum(value is not None for pair in fact.values for value in pair)
     state = COMPLETE if new == 2 * len(places) else PARTIAL if new else OPEN
-    return Answer(value=_recorded(fact, state), fact=fact, parts={part: content}, key=key, request=request)
+    draft = Draft(fact=fact, parts={part: content}, key=key, request=request)
+    return Answer(value=_recorded(fact, state), drafts=[draft])
 
 
 def _recorded(fact: Recorded, state: str) -> Receipt:
@@ -127,12 +92,20 @@ def _recorded(fact: Recorded, state: str) -> Receipt:
     return Receipt(decision=fact.decision, new=new, known=0, state=state)
 
 
+def configure(running: Running, policy: Policy) -> Answer[None]:
+    """Go on with another policy, which learns all that is known."""
+    digest, content = policy_to_part(instance("policy", policy, Policy, "a policy (methods: select, update)"))
+    if digest == running.state.given:
+        return Answer(value=None)
+    return Answer(value=None, drafts=[Draft(fact=Configured(policy=digest), parts={digest: content})])
+
+
 def played(running: Running, id: Any) -> Answer[None]:
     """Note that a decision was acted upon."""
     standing = running.standing(id)
     if standing.withdrawn:
         raise Conflict(f"decision {id} was withdrawn: it was never acted upon")
-    return Answer(value=None, fact=None if standing.played else Played(decision=standing.id))
+    return Answer(value=None, drafts=[] if standing.played else [Draft(fact=Played(decision=standing.id))])
 
 
 def withdraw(running: Running, id: Any) -> Answer[None]:
@@ -140,10 +113,4 @@ def withdraw(running: Running, id: Any) -> Answer[None]:
     standing = running.standing(id)
     if standing.played:
         raise Conflict(f"decision {id} was acted upon, as was said or as its outcomes show: it cannot be withdrawn")
-    return Answer(value=None, fact=None if standing.withdrawn else Withdrawn(decision=standing.id))
-
-
-def _state(standing: Standing, fills: int) -> str:
-    """How a decision stands once so many of its cells are filled."""
-    seen = standing.seen + fills
-    return COMPLETE if seen >= standing.cells else PARTIAL if seen else OPEN
+    return Answer(value=None, drafts=[] if standing.withdrawn else [Draft(fact=Withdrawn(decision=standing.id))])

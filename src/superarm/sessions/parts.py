@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import takewhile
+from typing import Protocol
 
 from superarm.errors import InvalidArgument, NotStorable, UnreadableFile
 from superarm.policies.policy import Policy
 from superarm.round import Round
 from superarm.selection import Selection
+from superarm.sessions.events import Event
 from superarm.wire import packing
 from superarm.wire.policies import policy_from_bytes, policy_to_bytes
 from superarm.wire.rounds import round_from_bytes, round_to_bytes
@@ -43,12 +47,34 @@ def policy_to_part(policy: Policy) -> tuple[str, bytes]:
     return digest_of(content), content
 
 
+class Source(Protocol):
+    """Where parts and events are read: a store, or a journal."""
+
+    def part(self, digest: str) -> bytes | None:
+        """The content of a part."""
+        ...
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """The events after a number."""
+        ...
+
+
 class KeptParts:
     """Parts as events name them, read from a journal and decoded; the latest rounds stay decoded."""
 
-    def __init__(self, read: Callable[[str], bytes | None]) -> None:
-        self._read = read
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._offered: Mapping[str, bytes] = {}  # parts of events that are not in the journal yet
         self._rounds: OrderedDict[str, Round] = OrderedDict()
+
+    @contextmanager
+    def offering(self, parts: Mapping[str, bytes]) -> Iterator[None]:
+        """While new events are tried, find the parts that they bring."""
+        self._offered = parts
+        try:
+            yield
+        finally:
+            self._offered = {}
 
     def remember(self, digest: str, round: Round) -> None:
         """Keep a round as it is decoded."""
@@ -65,6 +91,10 @@ class KeptParts:
         self.remember(digest, found)
         return found
 
+    def before(self, seq: int) -> Iterator[Event]:
+        """The events before one."""
+        return takewhile(lambda event: event.seq < seq, self._source.events())
+
     def policy(self, digest: str) -> Policy:
         """The policy of a digest."""
         return policy_from_bytes(self._content(digest, "policy"))
@@ -74,7 +104,7 @@ class KeptParts:
         return selection_from_dict(packing.unpack(self._content(digest, "selection"), "selection"))
 
     def _content(self, digest: str, what: str) -> bytes:
-        content = self._read(digest)
+        content = self._offered.get(digest) or self._source.part(digest)
         if content is None:
             raise UnreadableFile(f"the journal names a {what} ({digest[:12]}...) that is no longer kept")
         return content

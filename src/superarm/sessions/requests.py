@@ -7,22 +7,22 @@ import hashlib
 import inspect
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from superarm.arguments import Array, between, listed, non_negative, one_of
-from superarm.errors import Conflict, InvalidArgument, safe_repr, type_of
+from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.groups import identities
 from superarm.policies.policy import Policy
 from superarm.round import Outcomes, Round, checked_round
 from superarm.sessions.events import Pairs
-from superarm.sessions.standing import Cell, Standing
 from superarm.storage.labels import plain
 
 LONGEST = 200  # letters of a key or sample
 WAYS = ("position", "id")
+PARTS = tuple(each.name for each in fields(Round) if each.init)
 
 
 def checked_text(argument: str, value: Any, *, empty: bool = False) -> str:
@@ -61,10 +61,9 @@ class Asked:
             if parts:
                 raise InvalidArgument("round", f"a round, or its parts ({', '.join(parts)}), not both", type_of(round))
             return cls(round=checked_round(round), counted=False)
-        known = list(inspect.signature(Round).parameters)
-        unknown = [name for name in parts if name not in known]
+        unknown = [name for name in parts if name not in PARTS]
         if unknown:
-            raise InvalidArgument("round", f"parts of a round: {', '.join(known)}", f"{unknown[0]}=")
+            raise InvalidArgument("round", f"parts of a round: {', '.join(PARTS)}", f"{unknown[0]}=")
         missing = [name for name in ("contexts", "feasible") if name not in parts]
         if missing:
             raise InvalidArgument("round", "a superarm.Round, or at least contexts= and feasible=", "none")
@@ -153,48 +152,6 @@ def checked_range(values: Array, limits: tuple[float, float] | None) -> None:
         if outside.size:
             expected = f"numbers from {limits[0]:g} to {limits[1]:g}, the outcome_range of the session"
             raise InvalidArgument("outcomes", expected, float(outside[0]))
-
-
-@dataclass(frozen=True, kw_only=True)
-class News:
-    """Of outcomes that somebody tells, those that were not known: one or two cells of each of some arms."""
-
-    arms: tuple[int, ...]
-    values: Pairs
-    fills: int  # pairs of arm and outcome of which nothing was known in any sample
-    known: int  # cells that came again
-
-    @property
-    def new(self) -> int:
-        """How many cells."""
-        return sum(value is not None for pair in self.values for value in pair)
-
-    @classmethod
-    def of(cls, standing: Standing, cells: tuple[Cell, ...], arms: tuple[int, ...], values: Array, sample: str) -> News:
-        """Tell apart what is new, what is known, and what contradicts, which is a :class:`Conflict`."""
-        held = {(cell.arm, cell.outcome): cell.value for cell in cells if cell.sample == sample}
-        filled = {(cell.arm, cell.outcome) for cell in cells}
-        rows: list[tuple[int, tuple[float | None, float | None]]] = []
-        fills = known = 0
-        for arm, pair in zip(arms, values.tolist(), strict=True):
-            row: list[float | None] = [None, None]
-            for outcome, value in enumerate(pair, 1):
-                place = (arm, outcome)
-                if np.isnan(value):
-                    continue
-                if place not in held:
-                    row[outcome - 1] = value
-                    fills += place not in filled
-                elif held[place] == value:
-                    known += 1
-                else:
-                    raise Conflict(
-                        f"decision {standing.id}: outcome {outcome} of arm {arm} is {held[place]!r} in the journal, "
-                        f"and came as {value!r}; the first stays, unless it is corrected"
-                    )
-            if row != [None, None]:
-                rows.append((arm, (row[0], row[1])))
-        return cls(arms=tuple(arm for arm, _ in rows), values=tuple(pair for _, pair in rows), fills=fills, known=known)
 
 
 def pairs_of(values: Array) -> Pairs:

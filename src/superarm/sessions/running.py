@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -27,14 +27,21 @@ SHARE = 20.0  # times what the last snapshot took
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer(Generic[A]):
-    """What an operation comes to: a value, and the fact that must be durable before it is given, if any."""
+class Draft:
+    """A fact that is to become an event."""
 
-    value: A
-    fact: Fact | None = None
+    fact: Fact
     parts: Mapping[str, bytes] = field(default_factory=dict)
     key: str | None = None
     request: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(Generic[A]):
+    """What an operation comes to: a value, and what must be durable before it is given, all or nothing."""
+
+    value: A
+    drafts: Sequence[Draft] = ()
 
 
 class Running:
@@ -50,7 +57,7 @@ class Running:
         self.state = beginning.state
         self._held = threading.Lock()
         self.journal: Journal[State] = Journal(store, self._held, self._back)
-        self.parts = KeptParts(self.journal.part)
+        self.parts = KeptParts(self.journal)
         self._process: int | None = os.getpid()
         self._tail = beginning.seconds  # of folding, since the last snapshot
         self._cost = 0.0  # seconds that the last snapshot took
@@ -69,18 +76,23 @@ class Running:
                 self._usable()
                 self._catch_up()
                 answer = operation()
-                ticket = self.journal.newest() if answer.fact is None else self._submit(answer, answer.fact)
+                ticket = self._submit(answer.drafts) if answer.drafts else self.journal.newest()
             try:
                 self.journal.wait(ticket)
             except Behind:
                 continue
             return answer.value
 
-    def _submit(self, answer: Answer[A], fact: Fact) -> Ticket[State]:
-        begun = time.perf_counter()
-        event = Event(seq=self.state.seq + 1, at=time.time(), fact=fact, key=answer.key, request=answer.request)
-        state = fold.after_sound(self.state, event, self.parts)
-        ticket = self.journal.submit(Entry(event=event, parts=answer.parts), before=self.state)
+    def _submit(self, drafts: Sequence[Draft]) -> Ticket[State]:
+        begun, now = time.perf_counter(), time.time()
+        events = [
+            Event(seq=seq, at=now, fact=draft.fact, key=draft.key, request=draft.request)
+            for seq, draft in enumerate(drafts, self.state.seq + 1)
+        ]
+        with self.parts.offering({digest: body for draft in drafts for digest, body in draft.parts.items()}):
+            state = fold.after_sound(self.state, events, self.parts)
+        entries = [Entry(event=event, parts=draft.parts) for event, draft in zip(events, drafts, strict=True)]
+        ticket = self.journal.submit(entries, before=self.state)
         self.state = state
         self._tail += time.perf_counter() - begun
         return ticket
@@ -89,8 +101,9 @@ class Running:
         """Fold what others appended; while entries of this process wait, their commit will tell."""
         if self.journal.newest() is None and self.store.last() > self.state.seq:
             begun = time.perf_counter()
-            for event in self.store.events(self.state.seq):
-                self.state = fold.after(self.state, event, self.parts)
+            found = fold.replayed(self.state, self.store.events(self.state.seq), self.parts)
+            assert found is not None
+            self.state = found
             self._tail += time.perf_counter() - begun
 
     def _back(self, state: State) -> None:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import time
+from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from superarm.policies.policy import Policy
 from superarm.sessions import operations, start
-from superarm.sessions.decision import Decision, Receipt
-from superarm.sessions.fold import copied
-from superarm.sessions.requests import Asked, checked_key, checked_text
+from superarm.sessions.decision import Decision
+from superarm.sessions.feedback import Feedback
+from superarm.sessions.fork import forked
+from superarm.sessions.looks import Looks
+from superarm.sessions.outcomes import overdue
+from superarm.sessions.requests import Asked, checked_key
 from superarm.sessions.running import Running
-from superarm.sessions.verify import Verified, verified
-from superarm.sessions.views import decisions_frame
-
-if TYPE_CHECKING:
-    import polars as pl
+from superarm.sessions.settings import Settings
+from superarm.sessions.teaching import copied
 
 
-class Session:
+class Session(Feedback, Looks):
     """Decisions that survive anything, with outcomes that come late, in parts, twice or never.
 
     Every call is in the journal before it returns. A call that broke off may be made again with the same key: it has
@@ -59,6 +61,8 @@ class Session:
         policy: Policy | None = None,
         name: str = "main",
         outcome_range: tuple[float, float] | None = None,
+        deadline: float | timedelta | None = None,
+        silence: tuple[float | None, float | None] | None = None,
         durability: str = "full",
     ) -> Session:
         """Make a session, or go on with one.
@@ -73,13 +77,20 @@ class Session:
             of the session, of those that the file holds
         outcome_range
             outside of which an outcome is refused; None: none is, or as the session has it
+        deadline
+            seconds, or a timedelta, after which outcomes of a decision are waited for no longer; None: for ever, or as
+            the session has it
+        silence
+            both outcomes that are taken for those that did not come in time, None for one of which nothing is learnt;
+            None: nothing is learnt from silence, or as the session has it
         durability
             "full": what is acknowledged survives the loss of power; "normal": the death of the process only, at a
             hundredth of the time
         """
+        given = Settings.of(outcome_range=outcome_range, deadline=deadline, silence=silence)
         store = start.opened(path, name, durability)
         try:
-            beginning = start.begin(store, policy, outcome_range)
+            beginning = start.begin(store, policy, given)
             return cls(Running(store, beginning), beginning.notes)
         except BaseException:
             store.close()
@@ -99,89 +110,23 @@ class Session:
         """
         asked, key = Asked.of(round, parts), checked_key(key)
         digest = asked.digest()
+        if overdue(self._running, time.time()):
+            self.expire()
         return self._running.do(lambda: operations.decide(self._running, asked, key, digest))
 
-    def observe(
-        self,
-        id: str,
-        arms: Any,
-        outcomes: Any,
-        *,
-        noise_std: Any = None,
-        sample: str = "",
-        key: str | None = None,
-        by: str | None = None,
-    ) -> Receipt:
-        """Tell outcomes of picked arms, in any order, in parts, late or again.
+    def reconfigure(self, policy: Policy) -> None:
+        """Go on with another policy, which first learns all that the journal knows."""
+        self._running.do(lambda: operations.configure(self._running, policy))
 
-        A cell is one outcome of one arm in one sample: the same value again is known and changes nothing, another value
-        is a :class:`~superarm.errors.Conflict`.
-
-        Parameters
-        ----------
-        id
-            of the decision
-        arms
-            (k,) arms that were picked: numbers, or their ``arm_ids``
-        outcomes
-            (k, 2), NaN where one has not come yet
-        noise_std
-            of these outcomes, where the policy can use it
-        sample
-            tells true repetitions of a cell apart
-        key
-            of this call: the same call again is answered as before, another one under the same key is a conflict
-        by
-            "position" or "id": how arms are named, where arm_ids are whole numbers as well
-        """
-        sample, key = checked_text("sample", sample, empty=True), checked_key(key)
-        running = self._running
-        return running.do(lambda: operations.observe(running, id, arms, outcomes, noise_std, sample, key, by))
-
-    def record(
-        self, round: Any, arms: Any, outcomes: Any, *, probabilities: Any = None, key: str | None = None
-    ) -> Receipt:
-        """Learn from somebody else's choice, as from a log: the way to start with what is known already.
-
-        Parameters
-        ----------
-        round
-            a :class:`~superarm.Round` whose t is larger than every t of the session so far
-        arms
-            (k,) arms that were picked: numbers, or their ``arm_ids``
-        outcomes
-            (k, 2), NaN where one has not come yet; it may follow by :meth:`observe`
-        probabilities
-            (k,) with which each arm was picked, where lots were drawn; None where not
-        key
-            of this call
-        """
-        asked, key = Asked.of(round, {}), checked_key(key)
-        digest = asked.digest()
-        running = self._running
-        return running.do(lambda: operations.record(running, asked, arms, outcomes, probabilities, key, digest))
-
-    def played(self, id: str) -> None:
-        """Say that a decision was acted upon, whatever comes of it; outcomes say so too."""
-        self._running.do(lambda: operations.played(self._running, id))
-
-    def withdraw(self, id: str) -> None:
-        """Say that a decision was not acted upon and never will be; nothing is waited for any more."""
-        self._running.do(lambda: operations.withdraw(self._running, id))
-
-    def decision(self, id: str) -> Decision:
-        """A decision that the policy made, as it stands now."""
-        return self._running.do(lambda: operations.found(self._running, id))
-
-    def decisions(self) -> pl.DataFrame:
-        """All decisions and records, one row each: id, number, time, state, arms, and how many outcomes there are."""
-        self._running.durable()
-        return decisions_frame(self._running.store.standings())
-
-    def pending(self) -> pl.DataFrame:
-        """The decisions that wait for outcomes, as :meth:`decisions` has them."""
-        self._running.durable()
-        return decisions_frame(self._running.store.standings(out=True))
+    def fork(self, path: Any, policy: Policy, *, name: str = "main", durability: str = "full") -> Session:
+        """Another session with the same decisions and outcomes, as if it had begun with another policy."""
+        store = start.opened(path, name, durability)
+        try:
+            forked(self._running, store, policy)
+        finally:
+            if store is not path:
+                store.close()
+        return Session.open(path, name=name, durability=durability)
 
     @property
     def policy(self) -> Policy:
@@ -194,10 +139,6 @@ class Session:
         A session does so by itself now and then, and when it is closed.
         """
         return self._running.snapshot()
-
-    def verify(self) -> Verified:
-        """Look through the whole journal, and replay it: whether it is whole and gives the present state."""
-        return verified(self._running.store, self._running.durable())
 
     def close(self) -> None:
         """Let go of the file; a session that was killed instead loses nothing but time at its next start."""

@@ -3,30 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import timedelta
 from typing import Any, Self
 
-from superarm.arguments import interval
+from superarm.arguments import between, interval, positive
+from superarm.errors import InvalidArgument, safe_repr
+from superarm.round import LARGEST
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings of a session; they are part of its first event."""
+    """Settings of a session; they are part of its first event.
 
-    outcome_range: tuple[float, float] | None = None  # outside of which an outcome is refused
+    Attributes
+    ----------
+    outcome_range
+        outside of which an outcome is refused; None: none is
+    deadline
+        seconds after which nothing more is waited for; None: for ever
+    silence
+        both outcomes that are then taken for those that did not come, None for one of which nothing is to be learnt;
+        None: nothing is learnt
+    """
+
+    outcome_range: tuple[float, float] | None = None
+    deadline: float | None = None
+    silence: tuple[float | None, float | None] | None = None
 
     @classmethod
-    def of(cls, *, outcome_range: Any = None) -> Self:
+    def of(cls, *, outcome_range: Any = None, deadline: Any = None, silence: Any = None) -> Self:
         """Check what a user gives."""
-        return cls(outcome_range=None if outcome_range is None else interval("outcome_range", outcome_range))
+        if isinstance(deadline, timedelta):
+            deadline = deadline.total_seconds()
+        return cls(
+            outcome_range=None if outcome_range is None else interval("outcome_range", outcome_range),
+            deadline=None if deadline is None else positive("deadline", deadline),
+            silence=None if silence is None else _silence(silence),
+        )
+
+    def agree(self, given: Settings) -> None:
+        """Refuse what a user gives if it is neither None nor what the session began with."""
+        for each in fields(self):
+            came, stored = getattr(given, each.name), getattr(self, each.name)
+            if came is not None and came != stored:
+                raise InvalidArgument(each.name, f"None, or as the session began: {stored}", came)
 
     def to_data(self) -> dict[str, Any]:
         """As an event holds them; an infinite end is text, as JSON has no word for it."""
         limits = None if self.outcome_range is None else [repr(end) for end in self.outcome_range]
-        return {"outcome_range": limits}
+        return {"outcome_range": limits, "deadline": self.deadline, "silence": self.silence}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
         """As an event holds them."""
-        limits = data.get("outcome_range")
-        return cls(outcome_range=None if limits is None else (float(limits[0]), float(limits[1])))
+        limits, silence = data.get("outcome_range"), data.get("silence")
+        return cls(
+            outcome_range=None if limits is None else (float(limits[0]), float(limits[1])),
+            deadline=data.get("deadline"),
+            silence=None if silence is None else (silence[0], silence[1]),
+        )
+
+
+def _silence(value: Any) -> tuple[float | None, float | None]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise InvalidArgument("silence", "a pair of outcomes, None where nothing is to be learnt", safe_repr(value))
+    one, two = (None if each is None else between("silence", each, -LARGEST, LARGEST) for each in value)
+    return one, two

@@ -10,13 +10,21 @@ from superarm.sessions.parts import digest_of
 from superarm.sessions.stores.store import Snapshot
 from superarm.wire.policies import policy_from_bytes, policy_to_bytes
 
-VERSION = 1
+VERSION = 2
 LENGTH = 8  # bytes that say how long the header is
 
 
 def snapshot_of(state: State) -> Snapshot:
     """A snapshot; equal states give equal bytes."""
-    header = {"version": VERSION, "seq": state.seq, "t": state.t, "fingerprint": state.fingerprint, "out": state.out}
+    header = {
+        "version": VERSION,
+        "seq": state.seq,
+        "t": state.t,
+        "given": state.given,
+        "fingerprint": state.fingerprint,
+        "out": state.out,
+        "corrected": state.corrected,
+    }
     said = json.dumps(header, sort_keys=True).encode("utf-8")
     body = len(said).to_bytes(LENGTH, "little") + said + policy_to_bytes(state.policy)
     return Snapshot(seq=state.seq, fingerprint=state.fingerprint, digest=digest_of(body), body=body)
@@ -31,6 +39,7 @@ def state_of(snapshot: Snapshot) -> State:
         header = json.loads(snapshot.body[LENGTH:end])
         if header.pop("version") != VERSION:
             raise UnreadableFile(f"the snapshot after event {snapshot.seq} is of another version")
+        header["out"] = {decision: (missing, due) for decision, (missing, due) in header["out"].items()}
         return State(policy=policy_from_bytes(snapshot.body[end:]), **header)
     except SuperarmError as error:
         raise UnreadableFile(f"the snapshot after event {snapshot.seq} cannot be read: {error}") from error

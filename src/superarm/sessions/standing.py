@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from superarm.sessions.events import Decided, Event, Observed, Played, Recorded, Withdrawn
+from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Played, Recorded, Withdrawn
 
-OPEN, PARTIAL, COMPLETE, WITHDRAWN = "open", "partial", "complete", "withdrawn"
+OPEN, PARTIAL, COMPLETE, WITHDRAWN, EXPIRED = "open", "partial", "complete", "withdrawn", "expired"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,8 @@ class Cell:
     outcome: int  # 1 or 2
     sample: str
     value: float
-    seq: int  # of the event that brought it
+    seq: int  # of the event that brought the value
+    assumed: bool = False  # whether silence was taken for it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,12 @@ class Standing:
         whether it is known to have been acted upon
     withdrawn
         whether it never will be
+    expired
+        whether nothing more is waited for
+    late
+        whether outcomes came after that
+    corrections
+        how many cells were given another value
     recorded
         whether somebody else chose
     due
@@ -61,6 +68,9 @@ class Standing:
     seen: int = 0
     played: bool = False
     withdrawn: bool = False
+    expired: bool = False
+    late: bool = False
+    corrections: int = 0
     recorded: bool = False
     due: float | None = None
 
@@ -71,17 +81,19 @@ class Standing:
 
     @property
     def state(self) -> str:
-        """open, partial, complete or withdrawn; where nothing was picked, nothing is waited for."""
+        """open, partial, complete, withdrawn or expired; where nothing was picked, nothing is waited for."""
         if self.withdrawn:
             return WITHDRAWN
         if self.seen >= self.cells:
             return COMPLETE
+        if self.expired and not self.late:
+            return EXPIRED
         return PARTIAL if self.seen else OPEN
 
     @property
     def is_out(self) -> bool:
         """Whether outcomes are still waited for."""
-        return self.state in (OPEN, PARTIAL)
+        return not self.expired and self.state in (OPEN, PARTIAL)
 
 
 def first(event: Event) -> Standing:
@@ -111,7 +123,14 @@ def after(standing: Standing | None, event: Event) -> Standing:
     standing = replace(standing, changed=event.seq)
     match event.fact:
         case Observed(fills=fills):
-            return replace(standing, seen=standing.seen + fills, played=True)
+            late = standing.late or (standing.expired and fills > 0)
+            return replace(standing, seen=standing.seen + fills, played=True, late=late)
+        case Expired():
+            return replace(standing, expired=True)
+        case Corrected(assumed=True):
+            return replace(standing, seen=standing.seen + 1, played=True, late=True)
+        case Corrected():
+            return replace(standing, corrections=standing.corrections + 1)
         case Played():
             return replace(standing, played=True)
         case Withdrawn():
@@ -122,9 +141,12 @@ def after(standing: Standing | None, event: Event) -> Standing:
 def cells(event: Event) -> Iterator[Cell]:
     """The cells that an event brings."""
     fact = event.fact
-    if isinstance(fact, Observed | Recorded):
+    if isinstance(fact, Corrected):
+        yield Cell(arm=fact.arm, outcome=fact.outcome, sample=fact.sample, value=fact.value, seq=event.seq)
+    elif isinstance(fact, Observed | Recorded | Expired):
         sample = fact.sample if isinstance(fact, Observed) else ""
+        assumed = isinstance(fact, Expired)
         for arm, pair in zip(fact.arms, fact.values, strict=True):
             for outcome, value in enumerate(pair, 1):
                 if value is not None:
-                    yield Cell(arm=arm, outcome=outcome, sample=sample, value=value, seq=event.seq)
+                    yield Cell(arm=arm, outcome=outcome, sample=sample, value=value, seq=event.seq, assumed=assumed)

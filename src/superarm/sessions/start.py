@@ -44,11 +44,10 @@ def opened(path: Any, name: Any, durability: Any) -> Store:
     return SQLiteStore(path, name, durability=durability)
 
 
-def begin(store: Store, policy: Policy | None, outcome_range: Any) -> Beginning:
+def begin(store: Store, policy: Policy | None, given: Settings) -> Beginning:
     """Make the first event, or go on after the last."""
     if policy is not None:
         instance("policy", policy, Policy, "a policy (methods: select, update), or None")
-    given = Settings.of(outcome_range=outcome_range)
     here = fingerprint()
     if not store.last():
         if policy is None:
@@ -57,16 +56,13 @@ def begin(store: Store, policy: Policy | None, outcome_range: Any) -> Beginning:
         created = Created(policy=digest, settings=given.to_data(), fingerprint=here)
         with suppress(Behind):  # another process has made it
             store.append([Entry(event=Event(seq=1, at=time.time(), fact=created), parts={digest: content})])
-    created = _created(store)
-    settings = Settings.from_data(created.settings)
-    if given.outcome_range not in (None, settings.outcome_range):
-        raise InvalidArgument(
-            "outcome_range", f"None, or as the session began: {settings.outcome_range}", outcome_range
-        )
-    parts = KeptParts(store.part)
+    settings = Settings.from_data(_created(store).settings)
+    settings.agree(given)
+    parts = KeptParts(store)
+    beginning = _go_on(store, parts, settings, here)
     if policy is not None:
-        _same_policy(parts.policy(created.policy), policy)
-    return _go_on(store, parts, settings, here)
+        _same_policy(parts.policy(beginning.state.given), policy)
+    return beginning
 
 
 def _created(store: Store) -> Created:
@@ -82,7 +78,8 @@ def _same_policy(stored: Policy, given: Policy) -> None:
     found = policy_difference(stored, fresh) or "; ".join(differences(stored, fresh)[:NAMED])
     if found:
         raise DifferentPolicy(
-            f"the session began with another policy (there and here): {found}; leave policy out to go on with it"
+            f"the session has another policy (there and here): {found}; leave policy out to go on with it, or change "
+            "it by reconfigure"
         )
 
 
@@ -90,8 +87,7 @@ def _go_on(store: Store, parts: KeptParts, settings: Settings, here: str) -> Beg
     notes: list[str] = []
     state = _from_snapshot(store, here, notes)
     begun = time.perf_counter()
-    for event in store.events(0 if state is None else state.seq):
-        state = fold.after(state, event, parts)
+    state = fold.replayed(state, store.events(0 if state is None else state.seq), parts)
     assert state is not None
     seconds = time.perf_counter() - begun
     while state.fingerprint != here:

@@ -54,8 +54,8 @@ class Verified:
 def verified(store: Store, state: State) -> Verified:
     """Replay a journal up to a state, and compare."""
     faults = list(store.faults())
-    parts = KeptParts(store.part)
-    replayed: State | None = None
+    parts = KeptParts(store)
+    whole: list[Event] = []
     decisions = moves = 0
     for place, event in enumerate(_until(store, 0, state.seq), 1):
         if event.seq != place:
@@ -67,8 +67,9 @@ def verified(store: Store, state: State) -> Verified:
             if found != event.fact.round:
                 faults.append(f"the round of event {event.seq} is not the one that was decided on")
         moves += isinstance(event.fact, Moved)
-        replayed = fold.after(replayed, event, parts)
+        whole.append(event)
     exact = moves == 0
+    replayed = fold.replayed(None, whole, parts)
     if replayed is None or replayed.seq != state.seq:
         faults.append(f"the journal ends before event {state.seq}, which the session knows")
     elif exact and digest_of_state(replayed) != digest_of_state(state):
@@ -85,9 +86,8 @@ def _from_oldest(store: Store, state: State, parts: KeptParts) -> list[str]:
     here = [each for each in store.snapshots() if each.fingerprint == state.fingerprint and each.seq <= state.seq]
     if not here:
         return []
-    replayed = state_of(here[-1])
-    for event in _until(store, replayed.seq, state.seq):
-        replayed = fold.after(replayed, event, parts)
+    replayed = fold.replayed(state_of(here[-1]), _until(store, here[-1].seq, state.seq), parts)
+    assert replayed is not None
     if digest_of_state(replayed) == digest_of_state(state):
         return []
     return [f"a replay since event {here[-1].seq} gives another state: {_few(replayed, state, 0.0)}"]

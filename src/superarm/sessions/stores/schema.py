@@ -13,12 +13,12 @@ from typing import Any
 
 from superarm.errors import UnreadableFile
 from superarm.sessions import events
-from superarm.sessions.events import Event
+from superarm.sessions.events import Corrected, Event
 from superarm.sessions.standing import Standing, after, cells
 
 FORMAT = "superarm sessions"
 SCHEMA = 1  # of what is the truth
-DERIVED = 1  # of what follows from it
+DERIVED = 2  # of what follows from it
 
 TRUTH = (
     "CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
@@ -39,7 +39,7 @@ FOLLOWS = (
     "CREATE INDEX decision_out ON decision (session, seq) WHERE is_out",
     "CREATE TABLE cell (session INTEGER NOT NULL, decision TEXT NOT NULL, arm INTEGER NOT NULL, "
     "outcome INTEGER NOT NULL, sample TEXT NOT NULL, value REAL NOT NULL, seq INTEGER NOT NULL, "
-    "PRIMARY KEY (session, decision, arm, outcome, sample)) WITHOUT ROWID",
+    "assumed INTEGER NOT NULL, PRIMARY KEY (session, decision, arm, outcome, sample)) WITHOUT ROWID",
 )
 # By the schema that a file has: what makes it one of the next.
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
@@ -131,7 +131,8 @@ def add_rows(run: Run, session: int, event: Event) -> None:
     run("INSERT OR REPLACE INTO decision VALUES (?, ?, ?, ?, ?)", values)
     for cell in cells(event):
         place = (session, now.id, cell.arm, cell.outcome, cell.sample)
-        run("INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?)", (*place, cell.value, cell.seq))
+        verb = "INSERT OR REPLACE" if isinstance(event.fact, Corrected) else "INSERT"
+        run(f"{verb} INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*place, cell.value, cell.seq, cell.assumed))
 
 
 def standing_of(row: tuple[str] | None) -> Standing | None:

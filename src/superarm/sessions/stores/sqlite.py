@@ -146,11 +146,12 @@ class SQLiteStore:
 
     def cells(self, decision: str) -> tuple[Cell, ...]:
         query = (
-            "SELECT arm, outcome, sample, value, seq FROM cell WHERE session = ? AND decision = ? "
+            "SELECT arm, outcome, sample, value, seq, assumed FROM cell WHERE session = ? AND decision = ? "
             "ORDER BY arm, outcome, sample"
         )
         names = ("arm", "outcome", "sample", "value", "seq")
-        return tuple(Cell(**dict(zip(names, row, strict=True))) for row in self._read(query, decision))
+        rows = self._read(query, decision)
+        return tuple(Cell(**dict(zip(names, row[:5], strict=True)), assumed=bool(row[5])) for row in rows)
 
     def keep(self, snapshot: Snapshot, most: int = 2) -> None:
         with self._transaction() as run:

@@ -1,0 +1,145 @@
+"""The part of a session that takes outcomes, corrections and what became of decisions."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from superarm.sessions import operations
+from superarm.sessions import outcomes as told
+from superarm.sessions.decision import Receipt
+from superarm.sessions.outcomes import Rebase
+from superarm.sessions.requests import Asked, checked_key, checked_text
+from superarm.sessions.running import Running
+
+
+class Feedback:
+    """What users tell a session."""
+
+    _running: Running
+
+    def observe(
+        self,
+        id: str,
+        arms: Any,
+        outcomes: Any,
+        *,
+        noise_std: Any = None,
+        sample: str = "",
+        key: str | None = None,
+        by: str | None = None,
+    ) -> Receipt:
+        """Tell outcomes of picked arms, in any order, in parts, late or again.
+
+        A cell is one outcome of one arm in one sample: the same value again is known and changes nothing, another value
+        is a :class:`~superarm.errors.Conflict`.
+
+        Parameters
+        ----------
+        id
+            of the decision
+        arms
+            (k,) arms that were picked: numbers, or their ``arm_ids``
+        outcomes
+            (k, 2), NaN where one has not come yet
+        noise_std
+            of these outcomes, where the policy can use it
+        sample
+            tells true repetitions of a cell apart
+        key
+            of this call: the same call again is answered as before, another one under the same key is a conflict
+        by
+            "position" or "id": how arms are named, where arm_ids are whole numbers as well
+        """
+        sample, key = checked_text("sample", sample, empty=True), checked_key(key)
+        running = self._running
+        return running.do(lambda: told.observe(running, id, arms, outcomes, noise_std, sample, key, by))
+
+    def observe_many(self, frame: Any, *, by: str | None = None) -> tuple[Receipt, ...]:
+        """Tell the outcomes of many decisions at once, as of a day's file: all of them, or none where one is wrong.
+
+        Parameters
+        ----------
+        frame
+            of polars or pandas, a row for each arm, with columns ``decision``, ``arm``, ``outcome_1``, ``outcome_2``,
+            and perhaps ``sample``; missing outcomes have not come yet. The same file may be told again.
+        by
+            "position" or "id": how arms are named, where arm_ids are whole numbers as well
+        """
+        return self._running.do(lambda: told.observe_many(self._running, frame, by))
+
+    def correct(
+        self,
+        id: str,
+        arm: Any,
+        outcome: int,
+        value: float,
+        *,
+        sample: str = "",
+        reason: str = "",
+        key: str | None = None,
+        by: str | None = None,
+    ) -> Receipt:
+        """Give an outcome that is known another value: a fact at once, which the policy learns by :meth:`rebase`.
+
+        Parameters
+        ----------
+        id
+            of the decision
+        arm
+            its number, or its ``arm_id``
+        outcome
+            1 or 2
+        value
+            that it has from now on
+        sample
+            of the cell
+        reason
+            in your words, for the journal
+        key
+            of this call
+        by
+            "position" or "id": how the arm is named, where arm_ids are whole numbers as well
+        """
+        sample, reason = checked_text("sample", sample, empty=True), checked_text("reason", reason, empty=True)
+        key, running = checked_key(key), self._running
+        return running.do(lambda: told.correct(running, id, arm, outcome, value, sample, reason, key, by))
+
+    def rebase(self) -> Rebase:
+        """Teach the policy anew, from its beginning, with the values now in force; nothing where none was corrected."""
+        return self._running.do(lambda: told.rebase(self._running))
+
+    def expire(self) -> tuple[str, ...]:
+        """Wait no longer for decisions whose deadline is over; which they are. :meth:`decide` does so by itself."""
+        return self._running.do(lambda: told.expire(self._running, time.time()))
+
+    def record(
+        self, round: Any, arms: Any, outcomes: Any, *, probabilities: Any = None, key: str | None = None
+    ) -> Receipt:
+        """Learn from somebody else's choice, as from a log: the way to start with what is known already.
+
+        Parameters
+        ----------
+        round
+            a :class:`~superarm.Round` whose t is larger than every t of the session so far
+        arms
+            (k,) arms that were picked: numbers, or their ``arm_ids``
+        outcomes
+            (k, 2), NaN where one has not come yet; it may follow by :meth:`observe`
+        probabilities
+            (k,) with which each arm was picked, where lots were drawn; None where not
+        key
+            of this call
+        """
+        asked, key = Asked.of(round, {}), checked_key(key)
+        digest = asked.digest()
+        running = self._running
+        return running.do(lambda: operations.record(running, asked, arms, outcomes, probabilities, key, digest))
+
+    def played(self, id: str) -> None:
+        """Say that a decision was acted upon, whatever comes of it; outcomes say so too."""
+        self._running.do(lambda: operations.played(self._running, id))
+
+    def withdraw(self, id: str) -> None:
+        """Say that a decision was not acted upon and never will be; nothing is waited for any more."""
+        self._running.do(lambda: operations.withdraw(self._running, id))

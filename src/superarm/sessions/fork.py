@@ -1,0 +1,48 @@
+"""A copy of a journal under another policy: what it would have learnt."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from superarm.arguments import instance
+from superarm.errors import Conflict
+from superarm.policies.policy import Policy
+from superarm.sessions.events import Configured, Corrected, Created, Event, Fact, Moved, Rebased, parts_of
+from superarm.sessions.fingerprint import fingerprint
+from superarm.sessions.parts import policy_to_part
+from superarm.sessions.running import Running
+from superarm.sessions.stores.store import Entry, Store
+
+MANY = 1000  # events that are appended together
+
+
+def forked(running: Running, other: Store, policy: Policy) -> None:
+    """Write the facts of a session into an empty store, after another beginning."""
+    digest, content = policy_to_part(instance("policy", policy, Policy, "a policy (methods: select, update)"))
+    if other.last():
+        raise Conflict("there is a session already where the fork is to be; give it another path or name")
+    last = running.durable().seq
+    created = Created(policy=digest, settings=running.settings.to_data(), fingerprint=fingerprint())
+    entries = [Entry(event=Event(seq=1, at=time.time(), fact=created), parts={digest: content})]
+    seq, corrected = 1, False
+    for event in running.store.events(1):
+        if event.seq > last:
+            break
+        corrected |= isinstance(event.fact, Corrected)
+        if isinstance(event.fact, Created | Configured | Moved | Rebased):
+            continue
+        seq += 1
+        entries.append(Entry(event=replace(event, seq=seq), parts=_parts(running, event.fact)))
+        if len(entries) >= MANY:
+            other.append(entries)
+            entries = []
+    if corrected:
+        entries.append(Entry(event=Event(seq=seq + 1, at=time.time(), fact=Rebased())))
+    if entries:
+        other.append(entries)
+
+
+def _parts(running: Running, fact: Fact) -> dict[str, bytes]:
+    found = {digest: running.store.part(digest) for digest in parts_of(fact)}
+    return {digest: content for digest, content in found.items() if content is not None}

@@ -1,0 +1,250 @@
+"""What a session does with outcomes: one part, a whole file, a correction, or none in time.
+
+Operations as in :mod:`superarm.sessions.operations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from superarm.arguments import Array, as_floats, whole_number
+from superarm.errors import Conflict, InvalidArgument, safe_repr, type_of
+from superarm.sessions.decision import Receipt
+from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Rebased, Recorded
+from superarm.sessions.news import News
+from superarm.sessions.requests import (
+    arm_positions,
+    checked_noise_std,
+    checked_outcomes,
+    checked_range,
+    checked_text,
+    pairs_of,
+    request_digest,
+)
+from superarm.sessions.running import Answer, Draft, Running
+from superarm.sessions.standing import Cell, Standing
+
+COLUMNS = ("decision", "arm", "outcome_1", "outcome_2")
+
+
+def observe(
+    running: Running, id: Any, arms: Any, outcomes: Any, noise_std: Any, sample: str, key: str | None, by: Any
+) -> Answer[Receipt]:
+    """Learn the cells that are new of a decision."""
+    standing = running.standing(id)
+    round = running.parts.round(standing.round)
+    places, values = checked_outcomes(round, standing.arms, arms, outcomes, by)
+    noise = checked_noise_std(running.state.policy, noise_std)
+    request = request_digest("observe", id, places, pairs_of(values), sample, noise)
+    if (known := running.answered(key, request)) is not None:
+        return Answer(value=_known(running, known))
+    news = _news(running, standing, running.journal.cells(standing.id), places, values, sample)
+    drafts = _drafts(news, noise, key, request)
+    return Answer(value=_receipt(news), drafts=drafts)
+
+
+def _news(
+    running: Running, standing: Standing, cells: Any, places: tuple[int, ...], values: Array, sample: str
+) -> News:
+    if standing.withdrawn:
+        raise Conflict(f"decision {standing.id} was withdrawn: it was never acted upon, so nothing can come of it")
+    checked_range(values, running.settings.outcome_range)
+    return News.of(standing, cells, places, values, sample)
+
+
+def _drafts(
+    news: News, noise: tuple[float, float] | None = None, key: str | None = None, request: str | None = None
+) -> list[Draft]:
+    """One event for all that is new, which a key asks for anyhow, and one for every cell that came late."""
+    late = [Draft(fact=fact) for fact in news.corrected()]
+    if not news.arms and key is None:
+        return late
+    return [Draft(fact=news.observed(noise), key=key, request=request), *late]
+
+
+def _receipt(news: News) -> Receipt:
+    return Receipt(decision=news.standing.id, new=news.new, known=news.known, state=news.state)
+
+
+def _known(running: Running, event: Event) -> Receipt:
+    """The receipt of an event, with the decision as it stands now."""
+    fact = event.fact
+    state = running.standing(event.decision).state
+    if not isinstance(fact, Observed):
+        return Receipt(decision=str(event.decision), new=1, known=0, state=state)
+    new = sum(value is not None for pair in fact.values for value in pair)
+    return Receipt(decision=fact.decision, new=new, known=fact.known, state=state)
+
+
+def observe_many(running: Running, frame: Any, by: Any) -> Answer[tuple[Receipt, ...]]:
+    """Learn the cells that are new of many decisions, all or nothing; one event each."""
+    told = _by_decision(frame)
+    drafts: list[Draft] = []
+    receipts: list[Receipt] = []
+    for id, rows in told.items():
+        standing = running.standing(id)
+        round = running.parts.round(standing.round)
+        cells: list[Cell] = list(running.journal.cells(standing.id))
+        new = known = 0
+        for sample, (arms, outcomes) in rows.items():
+            found = arm_positions(round, standing.arms, list(dict.fromkeys(arms)), by).tolist()
+            merged = _merged(dict(zip(dict.fromkeys(arms), found, strict=True)), arms, outcomes, standing)
+            places, values = checked_outcomes(round, standing.arms, list(merged), list(merged.values()), "position")
+            news = _news(running, standing, cells, places, values, sample)
+            cells += news.cells()
+            drafts += _drafts(news)
+            new, known, state = new + news.new, known + news.known, news.state
+        receipts.append(Receipt(decision=standing.id, new=new, known=known, state=state))
+    return Answer(value=tuple(receipts), drafts=drafts)
+
+
+Rows = dict[str, tuple[list[Hashable], list[list[float]]]]  # arms and outcomes by sample
+
+
+def _by_decision(frame: Any) -> dict[Any, Rows]:
+    """The rows of a frame, by decision and sample, in the order in which they come."""
+    if isinstance(frame, type) or not hasattr(frame, "__len__") or not hasattr(frame, "columns"):
+        raise InvalidArgument("frame", "a polars or pandas frame", type_of(frame))
+    missing = [name for name in COLUMNS if name not in list(frame.columns)]
+    if missing:
+        raise InvalidArgument("frame", f"the columns {', '.join(COLUMNS)}, and perhaps sample", f"no {missing[0]}")
+    decisions, arms = (frame[name].to_numpy().tolist() for name in COLUMNS[:2])
+    pairs = [as_floats("frame", frame[name].to_numpy(), "outcomes that are numbers") for name in COLUMNS[2:]]
+    samples = frame["sample"].to_numpy().tolist() if "sample" in list(frame.columns) else [""] * len(decisions)
+    told: dict[Any, Rows] = {}
+    for id, arm, one, two, sample in zip(decisions, arms, *pairs, samples, strict=True):
+        if not isinstance(id, str):
+            raise InvalidArgument("frame", "ids of decisions in the column decision", safe_repr(id))
+        rows = told.setdefault(id, {})
+        known = rows.setdefault(checked_text("sample", sample, empty=True), ([], []))
+        known[0].append(arm)
+        known[1].append([float(one), float(two)])
+    return told
+
+
+def _merged(
+    places: dict[Hashable, int], arms: list[Hashable], outcomes: list[list[float]], standing: Standing
+) -> dict[int, list[float]]:
+    """One row for every arm; rows of the same arm may each bring a part."""
+    merged: dict[int, list[float]] = {}
+    for arm, pair in zip(arms, outcomes, strict=True):
+        row = merged.setdefault(places[arm], [np.nan, np.nan])
+        for outcome, value in enumerate(pair):
+            if np.isnan(value):
+                continue
+            if not np.isnan(row[outcome]) and row[outcome] != value:
+                raise Conflict(
+                    f"decision {standing.id}: outcome {outcome + 1} of arm {arm!r} is {row[outcome]!r} in one row and "
+                    f"{value!r} in another"
+                )
+            row[outcome] = value
+    return merged
+
+
+def correct(
+    running: Running, id: Any, arm: Any, outcome: Any, value: Any, sample: str, reason: str, key: str | None, by: Any
+) -> Answer[Receipt]:
+    """Give a cell that is known another value."""
+    standing = running.standing(id)
+    round = running.parts.round(standing.round)
+    outcome = whole_number("outcome", outcome, 1, 2)
+    pair = [np.nan, np.nan]
+    pair[outcome - 1] = value
+    (place,), values = checked_outcomes(round, standing.arms, [arm], [pair], by)
+    new = float(values[0, outcome - 1])
+    if np.isnan(new):
+        raise InvalidArgument("value", "a number", value)
+    checked_range(values, running.settings.outcome_range)
+    request = request_digest("correct", id, place, outcome, new, sample, reason)
+    if (known := running.answered(key, request)) is not None:
+        return Answer(value=_known(running, known))
+    held = {(cell.arm, cell.outcome, cell.sample): cell for cell in running.journal.cells(standing.id)}
+    cell = held.get((place, outcome, sample))
+    if cell is None:
+        raise InvalidArgument("arm", "one of which this outcome is known; tell it by observe", safe_repr(arm))
+    if cell.value == new and not cell.assumed and key is None:
+        return Answer(value=Receipt(decision=standing.id, new=0, known=1, state=standing.state))
+    fact = Corrected(
+        decision=standing.id,
+        arm=place,
+        outcome=outcome,
+        sample=sample,
+        value=new,
+        was=cell.value,
+        assumed=cell.assumed,
+        reason=reason,
+    )
+    return Answer(
+        value=Receipt(decision=standing.id, new=1, known=0, state=standing.state),
+        drafts=[Draft(fact=fact, key=key, request=request)],
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rebase:
+    """What teaching a policy anew was about: how many cells had other values, and decisions that were made meanwhile.
+
+    These decisions were made by a policy that had learnt a wrong value; they stay what they are.
+    """
+
+    corrections: int
+    decisions: tuple[str, ...]
+
+
+def rebase(running: Running) -> Answer[Rebase]:
+    """Teach the policy anew where cells were corrected."""
+    if not running.state.corrected:
+        return Answer(value=Rebase(corrections=0, decisions=()))
+    return Answer(value=meanwhile(running), drafts=[Draft(fact=Rebased())])
+
+
+def meanwhile(running: Running) -> Rebase:
+    """The decisions that were made between a wrong value and now."""
+    brought: dict[tuple[str, int, int, str], int] = {}
+    decided: list[tuple[int, str]] = []
+    waiting: list[int] = []
+    for event in running.journal.events():
+        fact = event.fact
+        if isinstance(fact, Observed | Recorded | Expired):
+            sample = fact.sample if isinstance(fact, Observed) else ""
+            places = [(fact.decision, arm, outcome, sample) for arm in fact.arms for outcome in (1, 2)]
+            brought.update({place: event.seq for place in places if place not in brought})
+        if isinstance(fact, Decided):
+            decided.append((event.seq, fact.decision))
+        elif isinstance(fact, Corrected):
+            waiting.append(brought[fact.decision, fact.arm, fact.outcome, fact.sample])
+        elif isinstance(fact, Rebased):
+            waiting = []
+    first = min(waiting, default=0)
+    return Rebase(corrections=len(waiting), decisions=tuple(id for seq, id in decided if waiting and seq > first))
+
+
+def overdue(running: Running, now: float) -> list[str]:
+    """Decisions whose deadline is over, the oldest first."""
+    return [id for due, id in sorted((due, id) for id, (_, due) in running.state.out.items() if due) if due <= now]
+
+
+def expire(running: Running, now: float) -> Answer[tuple[str, ...]]:
+    """Wait no longer for decisions whose deadline is over; silence is taken for what the session was told."""
+    ids, silence = overdue(running, now), running.settings.silence
+    drafts = []
+    for id in ids:
+        standing = running.standing(id)
+        known = {(cell.arm, cell.outcome) for cell in running.journal.cells(id)}
+        rows = [
+            (arm, tuple(None if (arm, outcome) in known else value for outcome, value in enumerate(silence or (), 1)))
+            for arm in (standing.arms if silence else ())
+        ]
+        rows = [(arm, pair) for arm, pair in rows if pair != (None, None)]
+        fact = Expired(
+            decision=id,
+            round=standing.round,
+            arms=tuple(arm for arm, _ in rows),
+            values=tuple((pair[0], pair[1]) for _, pair in rows),
+        )
+        drafts.append(Draft(fact=fact))
+    return Answer(value=tuple(ids), drafts=drafts)
