@@ -83,3 +83,16 @@ def test_groups_that_do_not_differ_are_hardly_ever_told_apart():
 def test_effects_drawn_anew_are_not_taken_for_effects_that_stay():
     found = [adopted(Truth(seed=seed, effect=0.6, anew=True), output=0) for seed in SEEDS]
     assert sum(effects.fresh > 0.0 for effects in found) >= len(SEEDS) - 1
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_groups_that_come_back_unpicked_do_come_back(again):
+    """In two rounds no group is picked twice: only where none came twice are their effects as good as drawn anew."""
+    rng, truth, model, posterior = np.random.default_rng(0), Truth(effect=0.6), *fresh_model()
+    for t, came, picked in ((1, "abcdef" if again else "abc", "abc"), (2, "abcdef" if again else "def", "def")):
+        groups = np.repeat(list(came), 4)
+        x = rng.uniform(size=(len(groups), 2))
+        round = sa.Round(t=t, contexts=x, groups=groups, constraint=sa.Mean() >= 0.0, feasible=sa.AtMost(12))
+        arms = np.flatnonzero(np.isin(groups, list(picked)))
+        model, posterior = learnt(model, posterior, [(round, arms, truth.outcomes(round, arms, rng))])
+    assert [shape.effects.fresh > 0.0 for shape in model.shapes] == [not again] * 2

@@ -43,12 +43,13 @@ class Judgement:
     rows: IntArray
     learning: Learning
     rng: np.random.Generator
+    recurs: bool  # whether groups come back
 
     @staticmethod
-    def of(log: Log, output: int, learning: Learning, rng: np.random.Generator) -> Judgement:
-        """On a sample of the rows."""
-        rows = log.sample(output, min(learning.at_most, MOST_ROWS))
-        return Judgement(log=log, output=output, rows=rows, learning=learning, rng=rng)
+    def of(log: Log, output: int, learning: Learning, rng: np.random.Generator, *, returned: bool = False) -> Judgement:
+        """On a sample of the rows; ``returned`` says that groups come back, whether or not they were picked again."""
+        rows, recurs = log.sample(output, min(learning.at_most, MOST_ROWS)), returned or log.recurs
+        return Judgement(log=log, output=output, rows=rows, learning=learning, rng=rng, recurs=recurs)
 
     def fitted(self, now: Shape, given: Shape, starts: int = 1) -> tuple[Shape, float]:
         """The shape with the best hyperparameters found around the given ones, and its evidence."""
@@ -83,9 +84,8 @@ class Judgement:
 
     def _effects(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """Other group effects than the present ones."""
-        recurs = self.log.recurs
         for parts in EFFECTS:
-            if parts == now.effects.present or (not recurs and parts not in (NOTHING, FRESH)):
+            if parts == now.effects.present or (not self.recurs and parts not in (NOTHING, FRESH)):
                 continue
             guess = Effects.guess(parts, variance)
             effects = Effects(
@@ -97,7 +97,7 @@ class Judgement:
                 needed = max(needed, BENEFIT_OF_DOUBT)
             elif now.effects.present == OFFSET and parts == DEVIATION:
                 needed = -BENEFIT_OF_DOUBT
-            if parts == FRESH and not recurs and now.effects.offset:  # it is all the same then
+            if parts == FRESH and not self.recurs and now.effects.offset:  # it is all the same then
                 needed = -BENEFIT_OF_DOUBT
             yield replace(now, effects=effects), replace(given, effects=guess), needed
 

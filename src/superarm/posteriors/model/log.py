@@ -73,7 +73,7 @@ class Log:
 
     @property
     def recurs(self) -> bool:
-        """Whether some group came in two rounds."""
+        """Whether some group was picked in two rounds."""
         pairs = np.unique(np.column_stack([self.keys, self.rounds]), axis=0)
         return len(np.unique(pairs[:, 0])) < len(pairs)
 

@@ -9,7 +9,7 @@ very one that was given, with its hyperparameters learnt.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -40,7 +40,7 @@ Shapes = tuple[Shape, Shape]
 Own = GaussianProcess | ExactPosterior
 
 
-@storable
+@storable(shapes={"labels": "G"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model:
     """State of a model beside its posterior; replaced, never changed."""
@@ -52,6 +52,8 @@ class Model:
     seen: Decisions = NO_DECISIONS
     due: int = 0  # rows of the log at which a decision that asked for a refit asks for the next
     story: tuple[str, ...] = ()  # what was adopted, in words
+    labels: Array = field(default_factory=lambda: np.empty(0))  # (G,) keys of the groups of the latest round
+    returned: bool = False  # whether a group of a round ever came in the next one, picked or not
 
     @staticmethod
     def of(posterior: Posterior | None) -> Model | None:
@@ -149,10 +151,11 @@ class Model:
         seen = self.seen.after(round)
         if seen is self.seen:
             return self
-        features = Features.of(round.contexts)
+        features, labels = Features.of(round.contexts), np.unique(group_keys(round))
         if self.features is not None:
             features = self.features.merged(features)
-        return replace(self, seen=seen, due=0, features=features)
+        returned = self.returned or bool(np.isin(labels, self.labels).any())
+        return replace(self, seen=seen, due=0, features=features, labels=labels, returned=returned)
 
     def _refitted(
         self, posterior: Posterior | None, learning: Learning, rng: np.random.Generator
@@ -214,7 +217,7 @@ class Model:
                 now = replace(now, base=given.base)
         if len(self.log.outcomes(output)) < learning.least:
             return (given if changed or self.given is None else now), given, changed
-        judgement = Judgement.of(self.log, output, learning, rng)
+        judgement = Judgement.of(self.log, output, learning, rng, returned=self.returned)
         if not by_itself:
             given = given.having(now, given.variance(self.log.contexts))
             now, _ = judgement.fitted(now, given, starts=2 if search else 1)
