@@ -8,7 +8,7 @@ from pathlib import Path
 
 import superarm as sa
 
-HEAVY = ["numba", "scipy.optimize", "polars", "pandas", "altair", "joblib", "typer", "rich", "sklearn"]
+HEAVY = ["numba", "scipy.optimize", "polars", "pandas", "altair", "joblib", "typer", "rich", "sklearn", "cupy"]
 
 
 def test_import_is_light():

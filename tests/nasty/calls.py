@@ -248,7 +248,15 @@ CALLS: dict[str, Call] = {
     "Coregionalised": Call(_with(sa.Coregionalised, kernel=KERNEL, matrix=[[1.0, 0.5], [0.5, 1.0]])),
     "GaussianProcess": Call(_with(sa.GaussianProcess, kernel=KERNEL, noise_std=0.1, mean=0.0), takes=MEAN),
     "ExactPosterior": Call(
-        _with(sa.ExactPosterior, kernel=KERNEL, noise_std=0.1, mean=0.0, catalogue=CONTEXTS, catalogue_memory=1 << 20),
+        _with(
+            sa.ExactPosterior,
+            kernel=KERNEL,
+            noise_std=0.1,
+            mean=0.0,
+            catalogue=CONTEXTS,
+            catalogue_memory=1 << 20,
+            device="cpu",
+        ),
         takes=MEAN,
     ),
     "SparsePosterior": Call(
@@ -276,6 +284,7 @@ CALLS: dict[str, Call] = {
             "predict": {"contexts": CONTEXTS},
             "sample": {"contexts": CONTEXTS, "n": 2, "seed": 0},
             "error_bounds": {"contexts": CONTEXTS},
+            "on": {"device": "cpu"},
         }.items()
         if hasattr(cls, method)
     },

@@ -1,13 +1,14 @@
 import math
 import stat
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from typing_extensions import TypeAliasType
 
 from superarm.errors import NotStorable
 from superarm.oracles.decomposition.decomposition import Decomposition
@@ -15,6 +16,7 @@ from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.whole_groups import BestWholeGroups
 from superarm.rewards.simple import Sum
 from superarm.storage import read, write
+from superarm.storage.values import _is_of
 from tests.storage.shelf import READ_ONLY, Colour, Shelf, round_trip, same
 
 SUM = Sum  # the library's, where a test has its own
@@ -39,6 +41,16 @@ class Pair(NamedTuple):
 )  # fmt: skip
 def test_what_is_saved_comes_back_bit_for_bit(value, path):
     assert same(value, round_trip(value, path))
+
+
+def test_a_field_of_a_named_type_is_checked_as_what_the_name_stands_for():
+    # NumPy's NDArray is such a name from version 2.5 on.
+    scalar = TypeVar("scalar", bound=np.generic)
+    named = TypeAliasType("named", np.ndarray[Any, np.dtype[scalar]], type_params=(scalar,))
+    assert _is_of(np.ones(3), named[np.float64])
+    assert not _is_of(np.ones(3, dtype=np.int64), named[np.float64])
+    assert not _is_of((1.0,), named[np.float64])
+    assert _is_of(None, named[np.float64] | None)
 
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(Colour)

@@ -1,4 +1,8 @@
-"""Values as plain data that JSON can say, and back, checked against their classes; arrays are kept beside."""
+"""Values as plain data that JSON can say, and back, checked against their classes; arrays are kept beside.
+
+One of superarm's own values that is no plain data, as it lies on a device, is saved as the value that its ``_as_saved``
+gives, and that one, when it is loaded, is replaced by what its ``_as_loaded`` gives.
+"""
 
 from __future__ import annotations
 
@@ -64,6 +68,8 @@ def encode(value: object, arrays: Members, where: str) -> Any:
         return encode(value.item(), arrays, where)
     if type(value) is tuple:
         return {"tuple": [encode(v, arrays, f"{where}[{i}]") for i, v in enumerate(value)]}
+    if is_own(type(value)) and hasattr(value, "_as_saved"):
+        value = value._as_saved()
     name = name_of(type(value))
     if name in CLASSES:
         if CLASSES[name] is not type(value):
@@ -117,7 +123,7 @@ def decode(node: Any, arrays: Finder) -> Any:
     for name, item in fields.items():
         object.__setattr__(value, name, item)
     check(value)
-    return value
+    return value._as_loaded() if is_own(cls) and hasattr(value, "_as_loaded") else value
 
 
 def _member(cls: Any, name: str) -> enum.Enum:
@@ -167,6 +173,8 @@ def _size(letter: str, size: int, sizes: dict[str, int]) -> int:
 def _is_of(value: Any, kind: Any) -> bool:
     """Whether a value is of a type, as far as annotations of dataclasses go."""
     origin, args = get_origin(kind), get_args(kind)
+    if hasattr(origin, "__value__"):  # a named type, as NDArray is one from NumPy 2.5 on
+        return _is_of(value, origin.__value__[args])
     if origin in (Union, UnionType):
         return any(_is_of(value, each) for each in args)
     if origin is np.ndarray:

@@ -22,6 +22,7 @@ from scipy.linalg import blas
 from superarm.arguments import Array, IntArray
 from superarm.compiled import suited_to
 from superarm.kernels.kernel import Kernel, evaluate
+from superarm.posteriors.engines.device.factor import DeviceFactor
 from superarm.posteriors.engines.engine import Data, Observations
 from superarm.posteriors.engines.factor import Factor
 from superarm.posteriors.engines.products import between, tiled
@@ -108,25 +109,40 @@ class Catalogue:
 @storable(shapes={"within": "q", "factor.z": "n q"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExactEngine:
-    """Exact posterior of a scalar process by a growing Cholesky factor."""
+    """Exact posterior of a scalar process by a growing Cholesky factor, on the host or on a device."""
 
     kernel: Kernel
-    factor: Factor
+    factor: Factor | DeviceFactor
     within: Array  # (q,) log density of the values given the means that are rows of the factor
     distinct: int  # distinct points; a repeat of an earlier point may be one more row for a while
-    catalogue: Catalogue | None = None  # points that come again, with their columns of V
+    catalogue: Catalogue | None = None  # points that come again, with their columns of V; none on a device
 
     def _check_fields(self) -> None:
         """The rows of a catalogue are cut where those of the factor are."""
+        if self.catalogue is not None and isinstance(self.factor, DeviceFactor):
+            raise ValueError("a catalogue on a device")
         if self.catalogue is not None and self.catalogue.blocks:
             cut = [(len(block.points), len(self.catalogue)) for block in self.factor.blocks]
             if cut != [block.shape for block in self.catalogue.blocks] or len(self.catalogue.mean) != len(self.within):
                 raise ValueError("a catalogue of another factor")
 
     @staticmethod
-    def empty(kernel: Kernel, columns: int) -> ExactEngine:
+    def empty(kernel: Kernel, columns: int, device: str = "cpu") -> ExactEngine:
         """No data yet, for q columns of values."""
-        return ExactEngine(kernel=kernel, factor=Factor.empty(columns), within=np.zeros(columns), distinct=0)
+        factor = Factor.empty(columns) if device == "cpu" else DeviceFactor.empty(device, columns)
+        return ExactEngine(kernel=kernel, factor=factor, within=np.zeros(columns), distinct=0)
+
+    @property
+    def device(self) -> str:
+        """Where the factor lies."""
+        return self.factor.device if isinstance(self.factor, DeviceFactor) else "cpu"
+
+    def on(self, device: str) -> ExactEngine:
+        """The same engine on another device; the factor is moved, not made anew."""
+        if device == self.device:
+            return self
+        factor = self.factor.on_host() if isinstance(self.factor, DeviceFactor) else self.factor
+        return replace(self, factor=factor if device == "cpu" else DeviceFactor.of(factor, device))
 
     @property
     def jitter(self) -> float:
@@ -144,7 +160,7 @@ class ExactEngine:
         n, added, d = len(self.factor), len(batch.counts), engine.distinct
         too_many = n + added - d > max(32, d // 4)
         if too_many or (repeats > 0 and self._cost_of_new(d) <= self._cost_of_appending(n, added)):
-            factor = Factor.empty(self.within.shape[0], self.jitter)
+            factor = self.factor.emptied(self.jitter)
             catalogue = None if self.catalogue is None else self.catalogue.cleared()
             blank = replace(engine, factor=factor, within=np.zeros_like(self.within), catalogue=catalogue)
             return blank._append(data().present())
@@ -168,6 +184,8 @@ class ExactEngine:
         return replace(engine, within=self.within + data.within())
 
     def _with_rows(self, points: Array, noise: Array, values: Array) -> ExactEngine:
+        if isinstance(self.factor, DeviceFactor):
+            return replace(self, factor=self.factor.append(self.kernel, points, noise, values))
         n = len(self.factor) + len(points)
         with suited_to(n**2 * (len(points) if self.catalogue is None else len(self.catalogue))):
             factor = self.factor.append(self.kernel, points, noise, values, self._whitened(points))
@@ -203,7 +221,9 @@ class ExactEngine:
         return mean, np.clip(prior - explained, 0.0, prior)
 
     def covariance(self, points: Array, others: Array, data: Data | None = None) -> Array:
-        """k(x, x') - V^T V', each of which depends on its two points alone, in every bit."""
+        """k(x, x') - V^T V', each of which depends on its two points alone, in every bit; nearly, on a device."""
+        if isinstance(self.factor, DeviceFactor):
+            return self.factor.covariance(self.kernel, points, others)
         with suited_to(0):
             x = tiled(points)
             y = x if others is points else tiled(others)
@@ -239,4 +259,4 @@ class ExactEngine:
     def fresh(self, kernel: Kernel) -> ExactEngine:
         """No data yet, with another kernel and the same catalogue."""
         catalogue = None if self.catalogue is None else self.catalogue.cleared()
-        return replace(ExactEngine.empty(kernel, len(self.within)), catalogue=catalogue)
+        return replace(ExactEngine.empty(kernel, len(self.within), self.device), catalogue=catalogue)

@@ -9,8 +9,9 @@ but the last with its parent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -34,6 +35,8 @@ WORST_CONDITION = 3e3
 LEAST_PIVOT = 1e-13
 # Variances to try when rounding has made a Schur complement indefinite, relative to the prior variance.
 JITTERS = (0.0, *(10.0**power for power in range(-14, 4)))
+
+Root = TypeVar("Root")
 
 
 def _inverse_of(fields: Fields) -> Array:
@@ -105,6 +108,10 @@ class Factor:
 
     def __len__(self) -> int:
         return len(self.z)
+
+    def emptied(self, jitter: float = 0.0) -> Factor:
+        """No rows, for as many columns of values."""
+        return Factor.empty(self.z.shape[1], jitter)
 
     @property
     def room(self) -> int:
@@ -208,17 +215,30 @@ def _norm(matrix: Array) -> float:
 
 
 def _root(schur: Array, noise: Array, prior: Array) -> tuple[Array, float]:
-    """L^T of the Cholesky factor L of schur + noise + jitter, and the least jitter that rounding demands.
+    """L^T of the Cholesky factor L of schur + noise + jitter, and that jitter."""
 
-    In exact arithmetic schur is positive semidefinite, so no squared pivot is below the noise; one far
+    def root_of(added: Array) -> tuple[Array, Array] | None:
+        total = schur.copy()
+        total.flat[:: len(total) + 1] += added
+        root, failed = lapack.dpotrf(total.T, lower=0, clean=1, overwrite_a=1)
+        return None if failed or not np.isfinite(root).all() else (root, np.diagonal(root))
+
+    return with_least_jitter(noise, prior, root_of)
+
+
+def with_least_jitter(
+    noise: Array, prior: Array, root_of: Callable[[Array], tuple[Root, Array] | None]
+) -> tuple[Root, float]:
+    """The root of a Schur complement with noise and the least jitter that rounding demands, and that jitter.
+
+    ``root_of(added)`` gives the Cholesky factor with these variances added, and its diagonal, or None where it fails.
+    In exact arithmetic the complement is positive semidefinite, so no squared pivot is below the noise; one far
     below it is rounding. Rows are judged each on its own scale: two outputs may differ by orders of magnitude.
     """
     scale = np.maximum(prior, noise)
     least = np.maximum(0.5 * noise, LEAST_PIVOT * prior)
     for relative in JITTERS:
-        total = schur.copy()
-        total.flat[:: len(total) + 1] += noise + relative * scale
-        root, failed = lapack.dpotrf(total.T, lower=0, clean=1, overwrite_a=1)
-        if not failed and np.isfinite(root).all() and (np.square(np.diagonal(root)) >= least).all():
-            return root, relative * float(scale.max())
+        found = root_of(noise + relative * scale)
+        if found is not None and (np.square(found[1]) >= least).all():
+            return found[0], relative * float(scale.max())
     raise InvalidArgument("kernel", "finite and positive semidefinite", "a covariance that is neither")

@@ -62,6 +62,8 @@ class Model:
             return Model()
         if not isinstance(posterior, GaussianProcess | ExactPosterior):
             return None
+        if isinstance(posterior, ExactPosterior) and posterior.device != "cpu":
+            return None  # what a model adopts would not be computed there
         state = posterior.state
         if not isinstance(state.outputs, Independent) or callable(state.mean) or state.history.observations:
             return None
