@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -38,14 +40,27 @@ def test_policies_differ_where_their_settings_do():
             assert (wire.difference(one, other) is None) == same
 
 
-@pytest.mark.parametrize("learn", [None, False])
-def test_what_is_learnt_is_no_difference(learn):
-    def make():
-        return sa.TCGPUCB(sa.GaussianProcess(sa.Matern52(lengthscale=0.3), noise_std=0.05), learn=learn)
-
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sa.TCGPUCB(sa.GaussianProcess(sa.Matern52(lengthscale=0.3), noise_std=0.05)),
+        lambda: sa.TCGPUCB(sa.GaussianProcess(sa.Matern52(lengthscale=0.3), noise_std=0.05), learn=False),
+        lambda: sa.TCGPUCB(sa.SparsePosterior(sa.Matern52(lengthscale=0.3), noise_std=0.05)),
+        sa.TCGPUCB,
+        sa.CUCB,
+    ],
+    ids=range(5),
+)
+def test_what_is_learnt_is_no_difference(make):
     fresh, played = make(), make()
-    play(played, 1)
+    play(played, 2)
     assert wire.difference(fresh, played) is None
+    assert wire.policy_to_bytes(fresh) != wire.policy_to_bytes(played)
+
+
+def test_frames_are_loaded_when_they_are_asked_for():
+    code = "import superarm.wire, sys; print([name for name in ('polars', 'numba') if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 
 def test_a_policy_that_came_back_continues_bit_for_bit():

@@ -107,6 +107,12 @@ def small(**rest):
     return sa.Round(t=3, contexts=np.array([[0.1, 1.0], [0.2, 2.0], [0.3, 3.0]]), **given | rest)
 
 
+def test_a_threshold_keeps_its_sign_where_it_is_zero():
+    for thresholds in ([0.0, -0.0], [-0.0, 0.0], [-0.0, -0.0]):
+        round = small(constraint=sa.Sum() >= np.array(thresholds))
+        same(round, wire.round_from_dict(json.loads(json.dumps(wire.round_to_dict(round)))))
+
+
 def test_a_round_by_hand():
     data = {
         "t": 3,
