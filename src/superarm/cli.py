@@ -34,6 +34,8 @@ from superarm.experiments.studies import POLICIES, settings_by_policy, study, wi
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
 app.add_typer(data, name="data")
+session = typer.Typer(no_args_is_help=True, help="Look at durable sessions, check, save, export and explain them.")
+app.add_typer(session, name="session")
 
 
 class _Output(Console):
@@ -214,3 +216,97 @@ def demo(
         console.print(demo_sentence(found.frame), markup=False)
         if show:
             webbrowser.open(page.absolute().as_uri())
+
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Of the sessions.")]
+Name = Annotated[str, typer.Option("--name", help="Of the session.")]
+
+
+@contextmanager
+def _session(file: Path, name: str) -> Iterator[superarm.Session]:
+    """A session that is there; none is made by looking at one."""
+    from superarm.sessions.stores.sqlite import session_names
+
+    with _plain_errors():
+        known = session_names(file)
+        if name not in known:
+            raise superarm.errors.InvalidArgument("--name", f"one of {', '.join(known) or 'none'}", name)
+        with superarm.Session.open(file, name=name) as held:
+            for note in held.notes:
+                _warn(note)
+            yield held
+
+
+@session.command("list")
+def list_sessions(file: File) -> None:
+    """The sessions of a file, with how far each has come."""
+    with _plain_errors():
+        from superarm.sessions.stores.sqlite import session_names
+
+        table = Table("session", "policy", "decisions", "waiting", box=None, pad_edge=False, header_style="bold")
+        for name in session_names(file):
+            with superarm.Session.open(file, name=name) as held:
+                state = held.decisions()["state"]
+                out = state.is_in(["open", "partial"]).sum()
+                table.add_row(name, type(held.policy).__name__, str(len(state)), str(out))
+        console.print(table)
+
+
+@session.command()
+def show(file: File, name: Name = "main") -> None:
+    """What the policy has learnt, and how the latest decisions stand."""
+    with _session(file, name) as held:
+        console.print(repr(held), str(held.policy), str(held.decisions().tail(10)), sep="\n", markup=False)
+
+
+@session.command()
+def verify(file: File, name: Name = "main") -> None:
+    """Look through the journal, replay it from its first event, and compare; the exit code tells whether it is well."""
+    with _session(file, name) as held:
+        found = held.verify()
+        console.print(str(found), markup=False)
+        if not found.ok:
+            raise typer.Exit(1)
+
+
+@session.command()
+def replay(
+    file: File,
+    out: Annotated[Path, typer.Argument(metavar="POLICY", help="File of the policy, for superarm.load.")],
+    at: Annotated[int | None, typer.Option(min=1, help="After which event; by default the last.")] = None,
+    name: Name = "main",
+) -> None:
+    """Save the policy as it was after an event."""
+    with _session(file, name) as held:
+        policy: Any = held.policy if at is None else held.at(at)
+        policy.save(out)
+
+
+@session.command()
+def snapshot(file: File, name: Name = "main") -> None:
+    """Keep the state, so that the next start is quick."""
+    with _session(file, name) as held:
+        console.print(f"kept the state after event {held.snapshot()}")
+
+
+@session.command()
+def explain(
+    file: File, decision: Annotated[str, typer.Argument(metavar="ID", help="Of the decision.")], name: Name = "main"
+) -> None:
+    """Why the policy made a decision, by what it knew then."""
+    with _session(file, name) as held:
+        console.print(str(held.explain(decision)), markup=False, soft_wrap=True)
+
+
+@session.command()
+def export(file: File, folder: Annotated[Path, typer.Argument()], name: Name = "main") -> None:
+    """Write the journal, and tables of decisions and outcomes, into a folder."""
+    with _session(file, name) as held:
+        console.print(f"written: {held.export(folder)}", soft_wrap=True, markup=False)
+
+
+@session.command("import")
+def import_(folder: Annotated[Path, typer.Argument()], file: File, name: Name = "main") -> None:
+    """Make a session of what 'superarm session export' wrote."""
+    with _plain_errors(), superarm.Session.restore(folder, file, name=name) as held:
+        console.print(repr(held), markup=False)

@@ -555,6 +555,26 @@ CALLS: dict[str, Call] = {
         takes={"path": PATH, "name": ("text",)},
         lookalikes=FRAMES,
     ),
+    "Session.at": Call(_asked("at", seq=1)),
+    "Session.explain": Call(
+        lambda: (
+            (session := sa.Session.open(MemoryStore(), policy=sa.TCGPUCB())).explain,
+            {"id": session.decide(a_round()).id, "most": 2},
+        ),
+    ),
+    "Session.export": Call(_asked("export", folder=Path("out")), takes={"folder": PATH}),
+    "Session.restore": Call(
+        lambda: (
+            sa.Session.restore,
+            {
+                "folder": a_session()[0].export(folder() / "out"),
+                "path": folder() / "r.db",
+                "name": "main",
+                "durability": "normal",
+            },
+        ),
+        takes={"folder": PATH, "path": PATH, "name": ("text",)},
+    ),
     "Session.record": Call(
         _asked(
             "record", round=a_round(t=2), arms=[0, 3], outcomes=[[0.5, 0.5], [0.1, 0.1]], probabilities=None, key="k"
@@ -564,7 +584,10 @@ CALLS: dict[str, Call] = {
     **{f"Session.{name}": Call(_asked(name, id=None)) for name in ("decision", "played", "withdraw")},
     **{
         f"Session.{name}": Call(_asked(name))
-        for name in ("decisions", "pending", "snapshot", "verify", "close", "rebase", "expire")
+        for name in (
+            *("decisions", "pending", "outcomes", "promises", "calibration"),
+            *("snapshot", "verify", "close", "rebase", "expire"),
+        )
     },
     # --- environments and data
     "environments.Federated": Call(

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from superarm.arguments import whole_number
+from superarm.errors import InvalidArgument
+from superarm.policies.explanation.explain import MOST
+from superarm.policies.explanation.explanation import Explanation
+from superarm.policies.policy import Policy
 from superarm.sessions import operations
 from superarm.sessions.decision import Decision
+from superarm.sessions.export import exported
+from superarm.sessions.history import state_after
+from superarm.sessions.promised import calibration_frame, promised, promises_frame
 from superarm.sessions.running import Running
+from superarm.sessions.teaching import copied
 from superarm.sessions.verify import Verified, verified
-from superarm.sessions.views import decisions_frame
+from superarm.sessions.views import decisions_frame, outcomes_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,6 +43,52 @@ class Looks:
         """The decisions that wait for outcomes, as :meth:`decisions` has them."""
         self._running.durable()
         return decisions_frame(self._running.store.standings(out=True))
+
+    def outcomes(self) -> pl.DataFrame:
+        """All outcomes that are known, one row each: decision, arm, outcome (1 or 2), sample, value in force."""
+        self._running.durable()
+        return outcomes_frame(self._running.store)
+
+    def promises(self) -> pl.DataFrame:
+        """One row for every promise to a group that a decision touched.
+
+        ``probability`` is what the policy stated when it decided; ``kept`` is by the outcomes that somebody told, the
+        means of their samples, and null while one of the group is missing. Noise tips promises near their thresholds.
+        """
+        self._running.durable()
+        return promises_frame(promised(self._running.store))
+
+    def calibration(self) -> pl.DataFrame:
+        """Broken promises beside those predicted, by decision; those of which nothing is known are left out.
+
+        :func:`superarm.calibration.promises_verdict` judges it.
+        """
+        self._running.durable()
+        return calibration_frame(promised(self._running.store))
+
+    def at(self, seq: int) -> Policy:
+        """The policy as it was after an event, by its number (see :meth:`decisions`)."""
+        state = self._running.durable()
+        seq = whole_number("seq", seq, 1, state.seq)
+        return copied(state_after(self._running.store, seq, state.fingerprint).policy)
+
+    def explain(self, id: str, *, most: int = MOST) -> Explanation:
+        """Why the policy made a decision, by what it knew then: see :meth:`superarm.TCGPUCB.explain`."""
+        running = self._running
+        decision = self.decision(id)
+        standing = running.standing(id)
+        policy: Any = self.at(standing.seq - 1)
+        if not callable(getattr(policy, "explain", None)):
+            raise InvalidArgument("id", "a decision of a policy that explains", type(policy).__name__)
+        found: Explanation = policy.explain(running.parts.round(standing.round), decision.selection, most=most)
+        return found
+
+    def export(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the whole journal, and tables of decisions and outcomes, into a folder: JSON lines and Parquet.
+
+        :meth:`superarm.Session.restore` makes a session of it again.
+        """
+        return exported(self._running.store, folder, self._running.durable().seq)
 
     def verify(self) -> Verified:
         """Look through the whole journal, and replay it: whether it is whole and gives the present state."""

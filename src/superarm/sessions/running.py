@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -11,7 +12,7 @@ from typing import Generic, TypeVar
 
 from superarm.errors import Conflict, StoreUnavailable, UnknownDecision, safe_repr
 from superarm.sessions import fold
-from superarm.sessions.events import Event, Fact
+from superarm.sessions.events import Event, Fact, Moved
 from superarm.sessions.fold import State
 from superarm.sessions.journal import Journal, Ticket
 from superarm.sessions.parts import KeptParts
@@ -58,6 +59,7 @@ class Running:
         self._held = threading.Lock()
         self.journal: Journal[State] = Journal(store, self._held, self._back)
         self.parts = KeptParts(self.journal)
+        self._here = beginning.here
         self._process: int | None = os.getpid()
         self._tail = beginning.seconds  # of folding, since the last snapshot
         self._cost = 0.0  # seconds that the last snapshot took
@@ -85,6 +87,9 @@ class Running:
 
     def _submit(self, drafts: Sequence[Draft]) -> Ticket[State]:
         begun, now = time.perf_counter(), time.time()
+        moves = self.state.fingerprint != self._here
+        if moves:
+            drafts = [Draft(fact=Moved(fingerprint=self._here)), *drafts]
         events = [
             Event(seq=seq, at=now, fact=draft.fact, key=draft.key, request=draft.request)
             for seq, draft in enumerate(drafts, self.state.seq + 1)
@@ -94,7 +99,7 @@ class Running:
         entries = [Entry(event=event, parts=draft.parts) for event, draft in zip(events, drafts, strict=True)]
         ticket = self.journal.submit(entries, before=self.state)
         self.state = state
-        self._tail += time.perf_counter() - begun
+        self._tail += math.inf if moves else time.perf_counter() - begun  # keep at once what came about elsewhere
         return ticket
 
     def _catch_up(self) -> None:
@@ -136,7 +141,7 @@ class Running:
     def snapshot(self) -> int:
         """Keep the present state, so that a start need not fold from the first event; the event after which it is."""
         state = self.durable()
-        if state.seq != self._kept:
+        if state.seq != self._kept and state.fingerprint == self._here:
             begun = time.perf_counter()
             self.store.keep(snapshot_of(state))
             self._cost, self._tail, self._kept = time.perf_counter() - begun, 0.0, state.seq

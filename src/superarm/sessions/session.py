@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import timedelta
 from types import TracebackType
@@ -10,6 +11,7 @@ from typing import Any, Self
 from superarm.policies.policy import Policy
 from superarm.sessions import operations, start
 from superarm.sessions.decision import Decision
+from superarm.sessions.export import imported
 from superarm.sessions.feedback import Feedback
 from superarm.sessions.fork import forked
 from superarm.sessions.looks import Looks
@@ -132,6 +134,19 @@ class Session(Feedback, Looks):
     def policy(self) -> Policy:
         """A copy of the policy as it is now; what it learns by itself the session does not know."""
         return copied(self._running.durable().policy)
+
+    @classmethod
+    def restore(
+        cls, folder: str | os.PathLike[str], path: Any, *, name: str = "main", durability: str = "full"
+    ) -> Session:
+        """A session as it was exported into a folder, at a path where there is none yet."""
+        store = start.opened(path, name, durability)
+        try:
+            imported(folder, store)
+        finally:
+            if store is not path:
+                store.close()
+        return Session.open(path, name=name, durability=durability)
 
     def snapshot(self) -> int:
         """Keep the present state, so that the next start is quick; the number of the event after which it is.

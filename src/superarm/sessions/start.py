@@ -12,12 +12,12 @@ from superarm.errors import DifferentPolicy, InvalidArgument, UnreadableFile
 from superarm.policies.policy import Policy
 from superarm.sessions import fold
 from superarm.sessions.differences import differences
-from superarm.sessions.events import Created, Event, Moved
+from superarm.sessions.events import Created, Event
 from superarm.sessions.fingerprint import difference, fingerprint
 from superarm.sessions.fold import State
 from superarm.sessions.parts import KeptParts, policy_to_part
 from superarm.sessions.settings import Settings
-from superarm.sessions.snapshots import snapshot_of, state_of
+from superarm.sessions.snapshots import state_of
 from superarm.sessions.stores.sqlite import SQLiteStore
 from superarm.sessions.stores.store import Behind, Entry, Store
 from superarm.wire.policies import difference as policy_difference
@@ -32,6 +32,7 @@ class Beginning:
 
     state: State
     settings: Settings
+    here: str  # the fingerprint of this process
     seconds: float  # that folding took since the last snapshot
     notes: tuple[str, ...]  # what a user should know of how it goes on
 
@@ -90,22 +91,12 @@ def _go_on(store: Store, parts: KeptParts, settings: Settings, here: str) -> Beg
     state = fold.replayed(state, store.events(0 if state is None else state.seq), parts)
     assert state is not None
     seconds = time.perf_counter() - begun
-    while state.fingerprint != here:
+    if state.fingerprint != here:
         notes.append(
             f"up to event {state.seq} the policy learnt elsewhere ({difference(state.fingerprint, here)}): it goes on "
             "as it was there, and a replay from the first event agrees up to rounding only"
         )
-        moved = Event(seq=state.seq + 1, at=time.time(), fact=Moved(fingerprint=here))
-        try:
-            store.append([Entry(event=moved)])
-            state = fold.after(state, moved, parts)
-            store.keep(snapshot_of(state))
-            seconds = 0.0
-        except Behind:
-            notes.pop()
-            for event in store.events(state.seq):
-                state = fold.after(state, event, parts)
-    return Beginning(state=state, settings=settings, seconds=seconds, notes=tuple(notes))
+    return Beginning(state=state, settings=settings, here=here, seconds=seconds, notes=tuple(notes))
 
 
 def _from_snapshot(store: Store, here: str, notes: list[str]) -> State | None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from superarm.sessions.standing import Standing
+from superarm.sessions.stores.store import Store
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,5 +43,27 @@ def decisions_frame(standings: Iterable[Standing]) -> pl.DataFrame:
             each.recorded,
         )
         for each in standings
+    ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def outcomes_frame(store: Store) -> pl.DataFrame:
+    """One row per cell, by decision in the order in which they were made."""
+    import polars as pl
+
+    schema: dict[str, Any] = {
+        "decision": pl.String,
+        "t": pl.Int64,
+        "arm": pl.Int64,
+        "outcome": pl.Int64,
+        "sample": pl.String,
+        "value": pl.Float64,
+        "assumed": pl.Boolean,
+        "seq": pl.Int64,
+    }
+    rows = [
+        (each.id, each.t, cell.arm, cell.outcome, cell.sample, cell.value, cell.assumed, cell.seq)
+        for each in store.standings()
+        for cell in store.cells(each.id)
     ]
     return pl.DataFrame(rows, schema=schema, orient="row")

@@ -209,6 +209,22 @@ class SQLiteStore:
             raise StoreUnavailable(f"{self.path}: {REASONS.get(word, 'SQLite failed')} ({error})") from error
 
 
+def session_names(path: str | os.PathLike[str]) -> list[str]:
+    """Names of the sessions that a file holds; the file must be there."""
+    file = checked_path("path", path)
+    if not file.is_file():
+        raise FileNotFoundError(2, "there is no such file", str(file))
+    store = SQLiteStore.__new__(SQLiteStore)
+    store.path = file
+    with store._plain_errors():
+        connection = store._connect()
+        try:
+            schema.prepare(connection, str(file))
+            return [name for (name,) in connection.execute("SELECT name FROM session ORDER BY id")]
+        finally:
+            connection.close()
+
+
 def checked_name(argument: str, value: Any) -> str:
     """A name of a session: some text that can be printed."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():

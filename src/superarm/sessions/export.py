@@ -1,0 +1,84 @@
+"""A session as files that other programs read, and back: lines of JSON, and Parquet.
+
+``events.jsonl`` and ``parts.parquet`` are the whole journal; ``decisions.parquet`` and ``outcomes.parquet`` are what
+follows from it, for tables and notebooks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from superarm.errors import Conflict, UnreadableFile
+from superarm.sessions import events
+from superarm.sessions.events import Event, parts_of
+from superarm.sessions.stores.store import Entry, Store
+from superarm.sessions.views import decisions_frame, outcomes_frame
+from superarm.storage import checked_path, replace_file
+
+FORMAT = "superarm session"
+MANY = 1000  # events that are appended together
+EVENTS, PARTS = "events.jsonl", "parts.parquet"
+
+
+def exported(store: Store, folder: str | os.PathLike[str], last: int) -> Path:
+    """Write a journal up to an event into a folder, made if there is none."""
+    import polars as pl
+
+    path = checked_path("folder", folder)
+    path.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps({"format": FORMAT, "version": events.VERSION, "events": last})]
+    named: dict[str, None] = {}
+    for event in store.events():
+        if event.seq > last:
+            break
+        lines.append(_line(event))
+        named.update(dict.fromkeys(parts_of(event.fact)))
+    bodies = {digest: store.part(digest) for digest in named}
+    kept = [(digest, body) for digest, body in bodies.items() if body is not None]
+    pl.DataFrame(kept, schema={"digest": pl.String, "body": pl.Binary}, orient="row").write_parquet(path / PARTS)
+    decisions_frame(store.standings()).write_parquet(path / "decisions.parquet")
+    outcomes_frame(store).write_parquet(path / "outcomes.parquet")
+    replace_file(path / EVENTS, ("\n".join(lines) + "\n").encode("utf-8"))  # last: it says that all is there
+    return path
+
+
+def _line(event: Event) -> str:
+    head = {"seq": event.seq, "at": event.at, "kind": event.kind, "key": event.key, "request": event.request}
+    return json.dumps(head | {"fact": json.loads(events.to_bytes(event.fact))})
+
+
+def imported(folder: str | os.PathLike[str], store: Store) -> int:
+    """Write what was exported into an empty store; how many events."""
+    import polars as pl
+
+    path = checked_path("folder", folder)
+    if store.last():
+        raise Conflict("there is a session already where the import is to be; give it another path or name")
+    try:
+        first, *lines = (path / EVENTS).read_text("utf-8").splitlines()
+        head = json.loads(first)
+        if head["format"] != FORMAT or head["events"] != len(lines) or head["version"] > events.VERSION:
+            raise ValueError(f"a head of {head}, and {len(lines)} events")
+        parts = dict(pl.read_parquet(path / PARTS, columns=["digest", "body"]).iter_rows())
+        found = [_event(json.loads(line), head["version"]) for line in lines]
+        if [event.seq for event in found] != list(range(1, len(found) + 1)):
+            raise ValueError("events that do not follow each other")
+    except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise UnreadableFile(f"{path}: damaged, truncated, or not an export of a session ({error})") from error
+    entries = iter(found)
+    while some := list(islice(entries, MANY)):
+        store.append([Entry(event=event, parts=_named(event, parts)) for event in some])
+    return len(found)
+
+
+def _event(row: dict[str, Any], version: int) -> Event:
+    fact = events.from_bytes(row["kind"], version, json.dumps(row["fact"]).encode("utf-8"))
+    return Event(seq=row["seq"], at=row["at"], fact=fact, key=row["key"], request=row["request"])
+
+
+def _named(event: Event, parts: dict[str, bytes]) -> dict[str, bytes]:
+    return {digest: parts[digest] for digest in parts_of(event.fact) if digest in parts}

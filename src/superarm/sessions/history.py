@@ -1,0 +1,28 @@
+"""A session as it was after some event."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from superarm.errors import UnreadableFile
+from superarm.sessions import fold
+from superarm.sessions.fold import State
+from superarm.sessions.parts import KeptParts
+from superarm.sessions.snapshots import state_of
+from superarm.sessions.stores.store import Store
+
+
+def state_after(store: Store, seq: int, fingerprint: str) -> State:
+    """The state after an event, from the newest snapshot before it of a fingerprint, or from the first event."""
+    state = None
+    for snapshot in store.snapshots():
+        if snapshot.seq <= seq and snapshot.fingerprint == fingerprint:
+            try:
+                state = state_of(snapshot)
+                break
+            except UnreadableFile:
+                continue  # the events are the truth
+    events = takewhile(lambda event: event.seq <= seq, store.events(0 if state is None else state.seq))
+    state = fold.replayed(state, events, KeptParts(store))
+    assert state is not None
+    return state

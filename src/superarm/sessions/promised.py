@@ -1,0 +1,105 @@
+"""What decisions promised to groups, and what became of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from superarm import calibration
+from superarm.arguments import Array
+from superarm.round import Round
+from superarm.selection import Selection
+from superarm.sessions.events import Decided
+from superarm.sessions.parts import KeptParts
+from superarm.sessions.standing import Standing
+from superarm.sessions.stores.store import Store
+from superarm.wire.labels import label_to_data
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Promised:
+    """A decision with what was promised, and which groups are known to have kept it, by the outcomes in force."""
+
+    standing: Standing
+    round: Round
+    selection: Selection
+    kept: dict[Hashable, bool]
+
+
+def promised(store: Store) -> Iterator[Promised]:
+    """All decisions of the policy that were not withdrawn, in order."""
+    parts = KeptParts(store)
+    for event in store.events():
+        fact = event.fact
+        if not isinstance(fact, Decided):
+            continue
+        standing = store.standing(fact.decision)
+        if standing is None or standing.withdrawn:
+            continue
+        round = parts.round(fact.round)
+        kept = calibration.kept(round, np.array(fact.arms, dtype=np.intp), known_outcomes(store, standing))
+        yield Promised(standing=standing, round=round, selection=parts.selection(fact.selection), kept=kept)
+
+
+def known_outcomes(store: Store, standing: Standing) -> Array:
+    """(k, 2) the outcomes of the picked arms that somebody told, the mean of their samples; NaN where there is none."""
+    told: dict[tuple[int, int], list[float]] = {}
+    for cell in store.cells(standing.id):
+        if not cell.assumed:
+            told.setdefault((cell.arm, cell.outcome), []).append(cell.value)
+    rows = [[np.mean(told.get((arm, outcome), [np.nan])) for outcome in (1, 2)] for arm in standing.arms]
+    return np.array(rows, dtype=np.float64).reshape(-1, 2)
+
+
+def promises_frame(found: Iterator[Promised]) -> pl.DataFrame:
+    """One row for every promise that a decision touched."""
+    import polars as pl
+
+    schema: dict[str, Any] = {
+        "decision": pl.String,
+        "t": pl.Int64,
+        "state": pl.String,
+        "kind": pl.String,
+        "group": pl.String,
+        "arms": pl.List(pl.Int64),
+        "threshold": pl.Float64,
+        "probability": pl.Float64,
+        "vouched": pl.Boolean,
+        "kept": pl.Boolean,
+    }
+    rows = [
+        (
+            each.standing.id,
+            each.standing.t,
+            each.standing.state,
+            None if each.selection.kind is None else each.selection.kind.name,
+            _text(group.label),
+            list(group.arms),
+            group.threshold,
+            group.probability,
+            group.vouched,
+            each.kept.get(group.label),
+        )
+        for each in found
+        for group in each.selection.groups
+        if group.threshold is not None
+    ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def calibration_frame(found: Iterator[Promised]) -> pl.DataFrame:
+    """Broken promises beside those predicted, a row for every decision of which something is known."""
+    known = [each for each in found if each.kept]
+    return calibration.promises([each.selection for each in known], [each.kept for each in known])
+
+
+def _text(label: Hashable) -> str:
+    """A label as text; what is none, as the journal spells it."""
+    return label if isinstance(label, str) else json.dumps(label_to_data(label))

@@ -1,0 +1,105 @@
+"""superarm session ..., and what is exported and read again."""
+
+import json
+import re
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import superarm as sa
+from superarm.cli import app
+from superarm.sessions.session import Session
+from superarm.sessions.snapshots import digest_of_state
+from superarm.sessions.stores.sqlite import SQLiteStore
+from superarm.wire.policies import policy_to_bytes
+from tests.sessions.shop import a_round, outcomes, policy
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "shop.db"
+    with Session.open(path, policy=policy(), durability="normal") as session:
+        for t in range(1, 4):
+            decision = session.decide(a_round(t), key=f"day {t}")
+            if t < 3:
+                session.observe(decision.id, decision.arms, outcomes(t, decision.arms))
+    return path
+
+
+def said(*words, code=0):
+    found = CliRunner().invoke(app, ["session", *map(str, words)])
+    assert found.exit_code == code, found.output
+    return re.sub(r"\s+", " ", found.output)
+
+
+def events(path):
+    store = SQLiteStore(path)
+    try:
+        return store.last()
+    finally:
+        store.close()
+
+
+def test_looking_changes_nothing(file):
+    before = events(file)
+    assert "main TCGPUCB 3 1" in said("list", file)
+    assert "Session(TCGPUCB, 6 events, 1 decisions out)" in said("show", file)
+    assert "6 events, 3 decisions: whole, and replayed bit for bit" in said("verify", file)
+    assert "kept the state after event 6" in said("snapshot", file)
+    assert events(file) == before
+
+
+def test_a_decision_is_explained(file):
+    with Session.open(file) as session:
+        id = session.decisions()["decision"][1]
+    assert "TCGPUCB" in said("explain", file, id)
+    assert "expected the id of a decision" in said("explain", file, "nobody", code=1)
+
+
+def test_the_policy_as_it_was_is_saved(file, tmp_path):
+    said("replay", file, tmp_path / "now")
+    said("replay", file, tmp_path / "then", "--at", 3)
+    with Session.open(file) as session:
+        assert policy_to_bytes(sa.load(tmp_path / "now")) == policy_to_bytes(session.policy)
+        assert policy_to_bytes(sa.load(tmp_path / "then")) == policy_to_bytes(session.at(3))
+
+
+def test_what_is_exported_is_read_again(file, tmp_path):
+    said("export", file, tmp_path / "out")
+    assert len(pl.read_parquet(tmp_path / "out" / "decisions.parquet")) == 3
+    assert len(pl.read_parquet(tmp_path / "out" / "outcomes.parquet")) == 12
+    lines = (tmp_path / "out" / "events.jsonl").read_text().splitlines()
+    assert [json.loads(line)["kind"] for line in lines[1:4]] == ["created", "decided", "observed"]
+    assert "6 events" in said("import", tmp_path / "out", tmp_path / "new.db")
+    with Session.open(file) as one, Session.open(tmp_path / "new.db") as two:
+        assert digest_of_state(one._running.durable()) == digest_of_state(two._running.durable())
+        assert one.decisions().equals(two.decisions())
+        assert two.verify().ok
+        assert two.decide(a_round(3), key="day 3").replayed
+    assert "a session already" in said("import", tmp_path / "out", tmp_path / "new.db", code=1)
+
+
+@pytest.mark.parametrize("name", ["events.jsonl", "parts.parquet"])
+def test_a_damaged_export_is_refused_and_nothing_is_made_of_it(file, tmp_path, name):
+    said("export", file, tmp_path / "out")
+    content = (tmp_path / "out" / name).read_bytes()
+    (tmp_path / "out" / name).write_bytes(content[: len(content) // 2])
+    assert "damaged, truncated, or not an export" in said("import", tmp_path / "out", tmp_path / "new.db", code=1)
+    assert events(tmp_path / "new.db") == 0
+
+
+def test_no_file_and_no_session_are_said_and_not_made(file, tmp_path):
+    assert "nowhere.db" in said("show", tmp_path / "nowhere.db", code=1)
+    assert not (tmp_path / "nowhere.db").exists()
+    assert "--name: expected one of main, got other" in said("show", file, "--name", "other", code=1)
+    assert "main TCGPUCB" in said("list", file)
+    (tmp_path / "text").write_text("something else " * 100)
+    assert "not a journal of superarm" in said("list", tmp_path / "text", code=1)
+
+
+def test_a_fault_is_told_by_the_exit_code(file):
+    store = SQLiteStore(file)
+    store._writer.execute("DELETE FROM cell")
+    store.close()
+    assert "NOT well" in said("verify", file, code=1)

@@ -1,0 +1,97 @@
+"""What a session shows: frames of promises and outcomes, the policy as it was, and why it decided."""
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.sessions.session import Session
+from superarm.wire.policies import policy_to_bytes
+from tests.sessions.shop import a_round, outcomes, policy
+
+
+@pytest.fixture
+def played(tmp_path):
+    """A session with decisions, what the policy was before each of them, and what it selected."""
+    session = Session.open(tmp_path / "s.db", policy=sa.CautiousTCGPUCB(), durability="normal")
+    before, made = [], []
+    for t in range(1, 9):
+        before.append(policy_to_bytes(session.policy))
+        made.append(session.decide(a_round(t)))
+        if t != 7:
+            session.observe(made[-1].id, made[-1].arms, outcomes(t, made[-1].arms))
+        if t == 4:
+            session.snapshot()
+    yield session, before, made
+    session.close()
+
+
+def test_promises_as_they_were_kept(played):
+    session, _, made = played
+    session.correct(made[1].id, made[1].arms[0], 2, 5.0)
+    frame = session.promises()
+    rows = {(row["decision"], row["group"]): row for row in frame.iter_rows(named=True)}
+    count = 0
+    for t, decision in enumerate(made, 1):
+        values = outcomes(t, decision.arms)
+        if t == 2:
+            values[0, 1] = 5.0  # the value in force
+        kept = sa.calibration.kept(a_round(t), decision.arms, values) if t != 7 else {}
+        for group in decision.selection.groups:
+            row = rows[decision.id, group.label]
+            assert row["kept"] == kept.get(group.label)
+            assert (row["probability"], row["threshold"], row["t"]) == (group.probability, group.threshold, t)
+            count += 1
+    assert len(rows) == count > 0
+    assert frame["kept"].null_count() == len(made[6].selection.groups)
+
+
+def test_calibration_is_that_of_the_decisions(played):
+    session, _, made = played
+    known = [(t, decision) for t, decision in enumerate(made, 1) if t != 7 and len(decision.arms)]
+    kept = [sa.calibration.kept(a_round(t), decision.arms, outcomes(t, decision.arms)) for t, decision in known]
+    meant = sa.calibration.promises([decision.selection for _, decision in known], kept)
+    assert session.calibration().equals(meant)
+    assert sa.calibration.promises_verdict(session.calibration()).finding is not None
+
+
+def test_outcomes_in_force(played):
+    session, _, made = played
+    session.correct(made[1].id, made[1].arms[0], 2, 5.0)
+    session.observe(made[2].id, made[2].arms[:1], [[1.0, np.nan]], sample="x")
+    frame = session.outcomes()
+    assert len(frame) == sum(2 * len(decision.arms) for t, decision in enumerate(made, 1) if t != 7) + 1
+    rows = {row[:1] + row[2:5]: row[5] for row in frame.iter_rows()}
+    assert rows[made[1].id, int(made[1].arms[0]), 2, ""] == 5.0
+    assert rows[made[2].id, int(made[2].arms[0]), 1, "x"] == 1.0
+    assert rows[made[2].id, int(made[2].arms[0]), 1, ""] == outcomes(3, made[2].arms[:1])[0, 0]
+
+
+def test_the_policy_as_it_was(played):
+    session, before, made = played
+    seqs = session.decisions()["seq"].to_list()
+    for seq, known in zip(seqs, before, strict=True):
+        assert policy_to_bytes(session.at(seq - 1)) == known
+    for wrong in (0, seqs[-1] + 99, "x"):
+        with pytest.raises(sa.errors.InvalidArgument, match="seq"):
+            session.at(wrong)
+    assert made
+
+
+@pytest.mark.parametrize("place", [0, 3, 5, 6, 7])
+def test_a_decision_is_explained_by_what_was_known_then(played, place):
+    session, _, made = played
+    explanation = session.explain(made[place].id, most=2)
+    assert explanation.same
+    assert explanation.t == place + 1
+    assert {arm.arm for arm in explanation.arms} == set(made[place].arms.tolist())
+
+
+def test_what_does_not_explain_says_so(tmp_path):
+    with Session.open(tmp_path / "s.db", policy=sa.CUCB()) as session:
+        decision = session.decide(a_round(1))
+        with pytest.raises(sa.errors.InvalidArgument, match="a policy that explains, got CUCB"):
+            session.explain(decision.id)
+        receipt = session.record(a_round(2), [0], [[0.1, 0.1]])
+        with pytest.raises(sa.errors.UnknownDecision, match="not a record"):
+            session.explain(receipt.decision)
+    assert policy()
