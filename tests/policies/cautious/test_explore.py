@@ -108,6 +108,27 @@ def test_exploring_stops_where_it_would_break_a_promise_for_sure(risk, arms):
     assert np.bincount(round.grouping.codes[found], minlength=3).tolist() == [arms] * 3
 
 
+class Shared(Alike):
+    """Arms of a group, the first feature, share half of their variance."""
+
+    def covariance(self, contexts, others=None):
+        others = contexts if others is None else others
+        same = [np.equal.outer(contexts[:, i], others[:, i]) for i in (0, 1)]
+        return np.stack([0.005 * same[0] + 0.005 * (same[0] & same[1])] * 2)
+
+
+@pytest.mark.parametrize(("nearly", "arms"), [(0.9, [1, 1, 2]), (0.7, [3, 1, 0])])
+def test_arms_that_teach_less_are_explored_where_that_puts_less_at_risk(nearly, arms):
+    """Of a group with an arm the others are worth 0.8 of a new group's; of one with two arms, 0.73."""
+    contexts = np.array([(group, arm) for group in range(3) for arm in range(3)], dtype=np.float64)
+    promise = sa.Mean() >= {0: 0.8, 1: 0.85, 2: 0.9}
+    round = sa.Round(t=1, contexts=contexts, groups=np.repeat([0, 1, 2], 3), constraint=promise, feasible=sa.AtMost(4))
+    search = search_of(SimpleNamespace(posterior=Shared()), round)
+    nothing, everyone = search.candidate(np.empty(0, dtype=np.intp)), np.ones(3, dtype=np.bool_)
+    found = explore(nothing, search.judge, search.index, search.order, everyone, nearly=nearly)
+    assert np.bincount(round.grouping.codes[found], minlength=3).tolist() == arms
+
+
 def test_no_more_is_explored_than_is_enough():
     contexts = np.linspace(0, 1, 12)[:, None]
     round = sa.Round(t=1, contexts=contexts, groups=np.arange(12), constraint=sa.Sum() <= 1.0, feasible=sa.AtMost(12))

@@ -324,3 +324,20 @@ def test_exactly_is_filled_beside_safe_arms():
     selection = learner().select(a_round(sa.Mean() >= 5.0, sa.Exactly(7), safe=masked([0, 4])))
     assert len(selection.arms) == 7
     assert {0, 4} < set(selection.arms.tolist())
+
+
+def test_fewer_groups_are_touched_while_nothing_is_known():
+    """All groups may differ then, so new ones would always teach most; the first outcomes end that."""
+    contexts = np.random.default_rng(0).uniform(size=(40, 2))
+    promise = sa.Mean() >= dict(zip(range(8), np.linspace(-0.5, 0.5, 8).tolist(), strict=True))
+    round = sa.Round(
+        t=1, contexts=contexts, groups=np.arange(40) % 8, constraint=promise, feasible=sa.AtMost(10, per_group=4)
+    )
+    policy = sa.CautiousTCGPUCB()
+    for blind in (True, False):
+        posterior, points = policy.learner.view(round)
+        search = policy._search(round, start_up.wide(start_up.shy(posterior), round, points), points)
+        few, more = (start_up.start(search, start_up.seen(posterior), blind=which)[1] for which in (True, False))
+        assert len(few.judged.groups) < len(more.judged.groups)
+        np.testing.assert_array_equal(policy.select(round).arms, (few if blind else more).arms)
+        policy.update(round, [0, 1, 8], [[0.0, 0.0], [0.1, 0.3], [0.2, -0.3]])

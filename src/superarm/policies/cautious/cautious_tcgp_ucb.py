@@ -164,7 +164,7 @@ class CautiousTCGPUCB(LearningPolicy):
         if self._starting(round, posterior):
             posterior = start_up.shy(posterior)
             search = self._search(round, start_up.wide(posterior, round, points), points)
-            found = start_up.start(search, start_up.seen(posterior))
+            found = start_up.start(search, start_up.seen(posterior), blind=self.posterior is None)
         if found is None:
             search = self._search(round, posterior, points)
             kind, chosen, reasons = self._choose(search)

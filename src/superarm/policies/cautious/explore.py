@@ -34,17 +34,19 @@ def explore(
     *,
     enough: int = MOST_ARMS,
     risk: float = 1.0,
+    nearly: float = NEARLY,
 ) -> IntArray:
     """The arms of ``start`` and those that exploring adds.
 
     ``hopeful``, (G,), marks the groups that may keep their promise; others are left alone, unless ``Exactly`` needs
     them. No more than ``enough`` arms are added, but for those that it demands, and whole groups. Only the first of
     them, and those that it demands, may raise the probability that their group breaks its promise above ``risk``.
+    Single arms of at least ``nearly`` times the largest variance count as as informative.
     """
     feasible = judge.round.feasible
     if feasible.whole:
         return _whole_groups(start, judge, feasible.most_groups(judge.round.grouping), order, hopeful, risk)
-    return _arms(start, judge, index, order, hopeful, enough, risk)
+    return _arms(start, judge, index, order, hopeful, enough, risk, nearly)
 
 
 class Uncertainty:
@@ -136,7 +138,14 @@ class Exposure:
 
 
 def _arms(
-    start: Candidate, judge: Judge, index: Array, order: IntArray, hopeful: Mask, enough: int, risk: float
+    start: Candidate,
+    judge: Judge,
+    index: Array,
+    order: IntArray,
+    hopeful: Mask,
+    enough: int,
+    risk: float,
+    nearly: float,
 ) -> IntArray:
     round = judge.round
     codes, caps = round.grouping.codes, round.caps
@@ -165,7 +174,7 @@ def _arms(
         variance = uncertainty.variance
         greatest = float(variance[free].max())
         if greatest > uncertainty.known_enough:
-            candidates = np.flatnonzero(free & (variance >= max(NEARLY * greatest, uncertainty.known_enough)))
+            candidates = np.flatnonzero(free & (variance >= max(nearly * greatest, uncertainty.known_enough)))
         elif must_fill:
             candidates = np.flatnonzero(free)
         else:

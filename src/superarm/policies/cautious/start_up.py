@@ -26,7 +26,7 @@ from superarm.arguments import Array, IntArray
 from superarm.kernels.kernel import Kernel, rougher
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.cautious.demand import demand
-from superarm.policies.cautious.explore import explore
+from superarm.policies.cautious.explore import NEARLY, explore
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.vouched import with_safe
 from superarm.posteriors.model import Model
@@ -43,6 +43,7 @@ RISK = 0.9  # largest probability of a broken promise that exploring goes on wit
 BORNE_OUT = 3.0  # nats by which outcomes must be more probable with the lengthscales given than with shorter ones
 COMMON = (0.02, 0.98)  # quantiles between which their squares, made white, lie where scale and noise are right
 MOVED = 1.0  # nats: hyperparameters that were learnt, and not given, are better by more
+NEARLY_BLIND = 0.7  # share of the largest variance that counts as as informative where nothing is known
 FARTHEST = 1e9  # standard deviations; beyond, rounding would be all that is left
 
 
@@ -117,17 +118,20 @@ def wide(posterior: CovaryingPosterior, round: Round, points: Array) -> Covaryin
     return posterior if farthest <= 1.0 else Wide(posterior, WITHIN * farthest)
 
 
-def start(search: Search, seen: int) -> tuple[Kind, Candidate] | None:
+def start(search: Search, seen: int, *, blind: bool = False) -> tuple[Kind, Candidate] | None:
     """Safe arms, and beside them informative ones; None where there is nothing to explore, though there is room.
 
-    ``search`` is under a posterior that is shy and wide and has ``seen`` so many outcomes.
+    ``search`` is under a posterior that is shy and wide and has ``seen`` so many outcomes. Where it is ``blind``,
+    neither a prior nor an outcome is known: all groups may differ, so an arm of one that has none yet would always
+    teach most, and nothing tells which keep their promise. Nearly as much is enough then: fewer groups are touched.
     """
     round = search.round
     known = _safe(search)
     hopeful = search.hopeful()
     if not hopeful.any():  # by the prior alone, or nearly so
         hopeful = np.ones_like(hopeful)
-    arms = explore(known, search.judge, search.index, search.order, hopeful, enough=LEAST - seen, risk=RISK)
+    left, nearly = LEAST - seen, NEARLY_BLIND if blind else NEARLY
+    arms = explore(known, search.judge, search.index, search.order, hopeful, enough=left, risk=RISK, nearly=nearly)
     if len(arms) > len(known.arms):
         short = len(arms) < round.feasible.totals(len(round))[0]
         return Kind.EXPLORING, replace(search.candidate(arms), underfilled=short)
