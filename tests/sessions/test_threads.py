@@ -136,6 +136,61 @@ def test_a_journal_that_moves_on_while_one_selects(tmp_path, monkeypatch):
     mine.close(), other.close()
 
 
+def test_who_is_called_away_leaves_the_lead_to_others():
+    """Ctrl-C in the thread that commits: those who waited hear of it, and the next call goes on."""
+    store = Failing(seconds=0.02)
+    session = Session.open(store, policy=sa.CUCB())
+    store.error = KeyboardInterrupt()
+    found = at_once(session, 6, lambda number: _raised(session.decide, **PARTS))
+    assert KeyboardInterrupt in found
+    assert set(found) <= {KeyboardInterrupt, sa.errors.StoreUnavailable}
+    store.error = None
+    assert session.decide(**PARTS).t == 1
+    at_once(session, 6, lambda number: session.decide(**PARTS))
+    assert session.verify().ok
+
+
+def _raised(call, **given):
+    try:
+        call(**given)
+    except BaseException as error:
+        return type(error)
+
+
+def test_many_threads_lose_nothing_and_nobody_sleeps_for_ever(tmp_path):
+    """Those who lead hand on, whatever they meet on the way."""
+    store = Flaky()
+    session = Session.open(store, policy=sa.CUCB())
+    failed = []
+
+    def work(number):
+        for turn in range(15):
+            while True:
+                try:
+                    session.decide(**PARTS, key=f"{number} {turn}")
+                    break
+                except sa.errors.StoreUnavailable:
+                    failed.append(number)
+
+    at_once(session, 16, work)
+    assert store.last() == 1 + 16 * 15
+    assert sorted(session.decisions()["t"]) == list(range(1, 241))
+    assert len(failed) > 0
+    assert session.verify().ok
+
+
+class Flaky(MemoryStore):
+    """Fails every third time."""
+
+    turn = 0
+
+    def append(self, entries):
+        self.turn += 1
+        if self.turn > 1 and self.turn % 3 == 0:
+            raise sa.errors.StoreUnavailable("s.db: the disk refused") if self.turn % 2 else Behind
+        super().append(entries)
+
+
 def test_behind_is_nobodys_business(tmp_path):
     store = Failing(seconds=0.0)
     session = Session.open(store, policy=sa.CUCB())

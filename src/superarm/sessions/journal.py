@@ -18,6 +18,14 @@ from superarm.sessions.stores.store import Behind, Entry, Store
 S = TypeVar("S")
 
 
+class _Waiter:
+    """A thread that waits for a ticket, asleep until it is woken, to go or to lead."""
+
+    def __init__(self) -> None:
+        self.asleep = threading.Lock()
+        self.asleep.acquire()
+
+
 class Ticket(Generic[S]):
     """Entries on their way to the store, all or none, and the state that they were built on."""
 
@@ -26,10 +34,14 @@ class Ticket(Generic[S]):
         self.before = before
         self.done = False
         self.error: BaseException | None = None
+        self.waiters: list[_Waiter] = []
 
 
 class Journal(Generic[S]):
     """A store with the entries that wait for it; looks things up in both.
+
+    One of the threads that wait leads: it commits all that is there, wakes those that waited for it, and hands on to
+    one that came meanwhile.
 
     Parameters
     ----------
@@ -45,9 +57,9 @@ class Journal(Generic[S]):
         self.store = store
         self._held = held
         self._back = back
-        self._writing = threading.Lock()  # one writer at a time
-        self._changing = threading.Lock()  # of the list below
+        self._changing = threading.Lock()  # of what follows
         self._waiting: list[Ticket[S]] = []  # in order
+        self._leader: _Waiter | None = None  # who commits, or was woken to do so
 
     def submit(self, entries: Sequence[Entry], before: S) -> Ticket[S]:
         """Let entries wait for the next commit; the session holds its lock."""
@@ -65,30 +77,60 @@ class Journal(Generic[S]):
         """Return when a ticket is durable, or raise what kept it from that; the session's lock is free."""
         if ticket is None:
             return
-        with self._writing:
-            if not ticket.done:
-                with self._changing:
-                    taken = list(self._waiting)
-                try:
-                    self.store.append([entry for each in taken for entry in each.entries])
-                except BaseException as error:
-                    self._failed(error)
-                    if not isinstance(error, Exception):
-                        raise
-                else:
-                    with self._changing:
-                        del self._waiting[: len(taken)]
-                        for each in taken:
-                            each.done = True
+        waiter = _Waiter()
+        with self._changing:
+            if not ticket.done and self._leader is None:
+                self._leader = waiter
+            elif not ticket.done:
+                ticket.waiters.append(waiter)
+            else:
+                waiter.asleep.release()
+        try:
+            if self._leader is not waiter:
+                waiter.asleep.acquire()
+            if self._leader is waiter:
+                self._commit()
+        except BaseException:  # the thread was called away: somebody else must lead in its place
+            with self._changing:
+                ticket.waiters = [other for other in ticket.waiters if other is not waiter]
+                if self._leader is waiter:
+                    self._hand_on()
+            raise
         if ticket.error is not None:
             raise _own(ticket.error)
 
-    def _failed(self, error: BaseException) -> None:
-        with self._held, self._changing:
-            failed, self._waiting = self._waiting, []
-            for each in failed:
-                each.done, each.error = True, error
-            self._back(failed[0].before)
+    def _commit(self) -> None:
+        """Commit all that waits; what fails is told to those who waited for it."""
+        with self._changing:
+            taken = list(self._waiting)
+        try:
+            self.store.append([entry for each in taken for entry in each.entries])
+        except BaseException as error:
+            with self._held, self._changing:
+                failed, self._waiting = self._waiting, []
+                if failed:
+                    self._back(failed[0].before)
+                self._end(failed, error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            with self._changing:
+                del self._waiting[: len(taken)]
+                self._end(taken, None)
+
+    def _end(self, tickets: Sequence[Ticket[S]], error: BaseException | None) -> None:
+        self._hand_on()  # first, so that the next commit begins while the others wake
+        for ticket in tickets:
+            ticket.done, ticket.error = True, error
+            for waiter in ticket.waiters:
+                waiter.asleep.release()
+
+    def _hand_on(self) -> None:
+        """Let the first thread lead that waits for what is still there; where none does, whoever comes next."""
+        sleeping = next((ticket for ticket in self._waiting if ticket.waiters), None)
+        self._leader = None if sleeping is None else sleeping.waiters.pop(0)
+        if self._leader is not None:
+            self._leader.asleep.release()
 
     def _events(self) -> list[Event]:
         with self._changing:
