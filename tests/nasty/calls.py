@@ -555,6 +555,10 @@ CALLS: dict[str, Call] = {
         takes={"path": PATH, "name": ("text",)},
         lookalikes=FRAMES,
     ),
+    "Session.redact": Call(
+        _asked("redact", id=None, label=None),
+        takes={"label": LABELS},
+    ),
     "Session.at": Call(_asked("at", seq=1)),
     "Session.explain": Call(
         lambda: (

@@ -31,6 +31,8 @@ class Dictionary:
 
     def state(self, id):
         known = self.decisions[id]
+        if known["redacted"]:
+            return "redacted"
         if known["withdrawn"]:
             return "withdrawn"
         seen = len({(arm, outcome) for arm, outcome, _ in known["cells"]})
@@ -39,6 +41,7 @@ class Dictionary:
     def add(self, id, round, arms):
         self.t = round.t
         self.decisions[id] = {"round": round, "arms": arms, "cells": {}, "withdrawn": False, "played": False}
+        self.decisions[id]["redacted"] = False
 
     def news(self, id, arms, values, sample):
         """Rows that are new and how many cells were known; None where one contradicts."""
@@ -111,6 +114,10 @@ class Sessions(RuleBasedStateMachine):
         round = a_round(self.model.t + skip)
         if key in self.keys:
             id, before = self.keys[key]
+            if self.model.decisions[id]["redacted"]:
+                with pytest.raises(sa.errors.Conflict):
+                    self.session.decide(before, key=key)
+                return
             again = self.session.decide(before, key=key)
             assert (again.id, again.replayed, again.state) == (id, True, self.model.state(id))
             with pytest.raises(sa.errors.Conflict):
@@ -142,7 +149,7 @@ class Sessions(RuleBasedStateMachine):
         arms = rng.permutation(known["arms"])[: rng.integers(0, len(known["arms"]) + 1)].tolist()
         values = outcomes(known["round"].t, arms) + wrong
         values[rng.uniform(size=values.shape) < 0.4] = np.nan
-        if known["withdrawn"]:
+        if known["withdrawn"] or known["redacted"]:
             with pytest.raises(sa.errors.Conflict):
                 self.session.observe(id, arms, values, sample=sample)
             return
@@ -159,7 +166,7 @@ class Sessions(RuleBasedStateMachine):
     @rule(name=NAMES)
     def withdraw(self, name):
         id = self.some(name)
-        if self.model.decisions[id]["played"]:
+        if self.model.decisions[id]["played"] or self.model.decisions[id]["redacted"]:
             with pytest.raises(sa.errors.Conflict):
                 self.session.withdraw(id)
         else:
@@ -170,7 +177,7 @@ class Sessions(RuleBasedStateMachine):
     @rule(name=NAMES)
     def play(self, name):
         id = self.some(name)
-        if self.model.decisions[id]["withdrawn"]:
+        if self.model.decisions[id]["withdrawn"] or self.model.decisions[id]["redacted"]:
             with pytest.raises(sa.errors.Conflict):
                 self.session.played(id)
         else:
@@ -192,7 +199,7 @@ class Sessions(RuleBasedStateMachine):
         id, rng = self.some(name), np.random.default_rng(seed)
         known = self.model.decisions[id]
         if not known["cells"]:
-            with pytest.raises(sa.errors.InvalidArgument):
+            with pytest.raises((sa.errors.InvalidArgument, sa.errors.Conflict)):
                 self.session.correct(id, known["arms"][0] if known["arms"] else 0, 1, 0.5)
             return
         arm, outcome, sample = place = sorted(known["cells"])[rng.integers(len(known["cells"]))]
@@ -201,6 +208,18 @@ class Sessions(RuleBasedStateMachine):
         assert receipt.new == (known["cells"][place] != value)
         self.model.corrected |= known["cells"][place] != value
         known["cells"][place] = value
+
+    @precondition(lambda self: self.model.decisions)
+    @rule(name=NAMES)
+    def redact(self, name):
+        id = self.some(name)
+        found = self.session.redact(id).decisions
+        known = self.model.decisions[id]
+        assert found == (() if known["redacted"] else (id,))
+        if not known["redacted"]:
+            known.update(redacted=True, cells={}, arms=[])
+            self.model.taught = [each for each in self.model.taught if each[0] != id]
+            self.model.relearn()
 
     @rule()
     def rebase(self):
@@ -213,7 +232,7 @@ class Sessions(RuleBasedStateMachine):
         rows = [
             {"decision": id, "arm": arm, "outcome_1": one, "outcome_2": two, "sample": "many"}
             for id, known in self.model.decisions.items()
-            if not known["withdrawn"] and known["round"].t % 2 == day
+            if not known["withdrawn"] and not known["redacted"] and known["round"].t % 2 == day
             for arm, (one, two) in zip(known["arms"], outcomes(known["round"].t, known["arms"]).tolist(), strict=True)
         ]
         if not rows:

@@ -8,7 +8,7 @@ from typing import Any
 from superarm.arguments import keeps
 from superarm.checks import require
 from superarm.errors import InvalidArgument, NonConforming, safe_repr, type_of
-from superarm.sessions.events import Decided, Event, Fact, Observed, Played, Withdrawn
+from superarm.sessions.events import Decided, Event, Fact, Observed, Played, Redacted, Withdrawn, erased
 from superarm.sessions.stores.store import Behind, Entry, Snapshot, Store
 
 PART = "0" * 64
@@ -27,7 +27,7 @@ def check_store(make_store: Callable[[], Store]) -> None:
     """
     if not callable(make_store):
         raise InvalidArgument("make_store", "a function that makes an empty store", safe_repr(make_store))
-    for check in (_appends_in_order, _refuses_who_is_behind, _finds_again, _keeps_snapshots):
+    for check in (_appends_in_order, _refuses_who_is_behind, _finds_again, _keeps_snapshots, _erases):
         store = make_store()
         if not keeps(store, Store):
             raise NonConforming(f"make_store made {type_of(store)}, which lacks methods of a store")
@@ -111,3 +111,21 @@ def _keeps_snapshots(store: Store) -> None:
     require(
         found == [(5, "x", 5), (4, "x", 4), (2, "y", 2)], f"snapshots are {found}: the newest two of each come first"
     )
+
+
+def _erases(store: Store) -> None:
+    observed = Observed(decision="d1", round=PART, arms=(2,), values=((0.5, None),), fills=1)
+    store.append([_decided(1, key="one"), _decided(2), _entry(3, observed)])
+    store.keep(Snapshot(seq=3, fingerprint="x", digest="d", body=b"learnt"))
+    facts = {event.seq: erased(event.fact) for event in store.events() if event.decision == "d1"}
+    event = Event(seq=4, at=0.5, fact=Redacted(decision="d1"))
+    store.append([Entry(event=event, facts=facts, gone=[PART])])
+    found = {event.seq: event.fact for event in store.events()}
+    require(all(found[seq] == fact for seq, fact in facts.items()), "facts of a redacted decision are still there")
+    keyed = store.keyed("one")
+    require(keyed is not None and keyed.fact == facts[1], "a key finds what was erased")
+    require(found[2] == _decided(2).event.fact, "the facts of another decision were erased")
+    require(store.part(PART) is None, "a part that was erased is still there")
+    require(store.cells("d1") == () and list(store.snapshots()) == [], "cells or snapshots hold what was erased")
+    standing = store.standing("d1")
+    require(standing is not None and standing.state == "redacted", f"a redacted decision stands as {standing}")

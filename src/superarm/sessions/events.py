@@ -129,6 +129,14 @@ class Configured:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Redacted:
+    """All that was known of a decision but that it was made is erased; the policy is taught anew without it."""
+
+    kind: ClassVar[str] = "redacted"
+    decision: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Moved:
     """The session goes on where the last bits may differ: see :mod:`superarm.sessions.fingerprint`."""
 
@@ -136,7 +144,20 @@ class Moved:
     fingerprint: str
 
 
-Fact = Created | Decided | Recorded | Observed | Played | Withdrawn | Expired | Corrected | Rebased | Configured | Moved
+Fact = (
+    Created
+    | Decided
+    | Recorded
+    | Observed
+    | Played
+    | Withdrawn
+    | Expired
+    | Corrected
+    | Rebased
+    | Configured
+    | Redacted
+    | Moved
+)
 KINDS: dict[str, Any] = {fact.kind: fact for fact in get_args(Fact)}
 
 
@@ -199,4 +220,29 @@ def _frozen(value: Any) -> Any:
 def parts_of(fact: Fact) -> tuple[str, ...]:
     """Digests of the parts that a fact names."""
     names = ("policy", "round", "selection")
-    return tuple(getattr(fact, field.name) for field in dataclasses.fields(fact) if field.name in names)
+    found = (getattr(fact, field.name) for field in dataclasses.fields(fact) if field.name in names)
+    return tuple(digest for digest in found if digest)  # what is erased has none
+
+
+# What is left of the fields of a fact when it is erased; others stay.
+BLANK: dict[str, Any] = {
+    "round": "",
+    "selection": "",
+    "arms": (),
+    "values": (),
+    "probabilities": None,
+    "noise_std": None,
+    "sample": "",
+    "reason": "",
+    "arm": 0,
+    "outcome": 1,
+    "value": 0.0,
+    "was": 0.0,
+    "fills": 0,
+}
+
+
+def erased(fact: Fact) -> Fact:
+    """A fact without contexts, arms, outcomes and words: only what it was, of which decision, and its number."""
+    names = [each.name for each in dataclasses.fields(fact) if each.name in BLANK]
+    return dataclasses.replace(fact, **{name: BLANK[name] for name in names})

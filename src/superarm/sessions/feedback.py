@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.sessions import operations
 from superarm.sessions import outcomes as told
 from superarm.sessions.decision import Receipt
 from superarm.sessions.outcomes import Rebase
+from superarm.sessions.redaction import Redaction, redact
 from superarm.sessions.requests import Asked, checked_key, checked_text
 from superarm.sessions.running import Running
 
@@ -135,6 +137,23 @@ class Feedback:
         digest = asked.digest()
         running = self._running
         return running.do(lambda: operations.record(running, asked, arms, outcomes, probabilities, key, digest))
+
+    def redact(self, id: str | None = None, *, label: Any = None) -> Redaction:
+        """Erase contexts, labels and outcomes of a decision, or of all decisions in whose rounds a label occurs.
+
+        The policy is taught anew without them. That a decision was made, its id, number and key stay. What it was like
+        before cannot be replayed any more; exports and copies of the file are yours to erase.
+
+        Parameters
+        ----------
+        id
+            of the decision; or None
+        label
+            of a group, or an arm id; or None
+        """
+        if (id is None) == (label is None):
+            raise InvalidArgument("id", "the id of a decision, or label=, and not both", safe_repr(id))
+        return self._running.do(lambda: redact(self._running, id, label))
 
     def played(self, id: str) -> None:
         """Say that a decision was acted upon, whatever comes of it; outcomes say so too."""

@@ -6,7 +6,7 @@ before it is appended, and a commit that fails leaves the state before as it was
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from superarm.errors import InvalidArgument, SuperarmError
@@ -22,6 +22,7 @@ from superarm.sessions.events import (
     Observed,
     Rebased,
     Recorded,
+    Redacted,
     Withdrawn,
 )
 from superarm.sessions.teaching import Parts, relearnt, taught
@@ -82,6 +83,10 @@ def after(state: State | None, event: Event, parts: Parts, *, teach: bool = True
             return replace(state, corrected=state.corrected + 1)
         case Rebased() if teach:
             return replace(state, policy=relearnt(parts.before(event.seq), parts), corrected=0)
+        case Redacted():
+            if teach:
+                policy = relearnt(parts.before(event.seq), parts, without=[fact.decision])
+            return replace(state, policy=policy, out=_out(state, fact.decision, 0, None), corrected=0)
         case Configured():
             if teach:
                 policy = relearnt(parts.before(event.seq), parts, parts.policy(fact.policy))
@@ -94,13 +99,13 @@ def after(state: State | None, event: Event, parts: Parts, *, teach: bool = True
 def replayed(state: State | None, events: Iterable[Event], parts: Parts) -> State | None:
     """The state after some events; what comes before the last that teaches everything anew is not taught twice."""
     listed = list(events)
-    anew = max((event.seq for event in listed if isinstance(event.fact, Rebased | Configured)), default=0)
+    anew = max((event.seq for event in listed if isinstance(event.fact, Rebased | Configured | Redacted)), default=0)
     for event in listed:
         state = after(state, event, parts, teach=event.seq >= anew)
     return state
 
 
-def after_sound(state: State, events: Iterable[Event], parts: Parts) -> State:
+def after_sound(state: State, events: Sequence[Event], parts: Parts) -> State:
     """The state after new events, which are refused where the policy could not go on with them.
 
     After outcomes the policy must still select: one that cannot would be stuck for ever, as the events would be read
@@ -108,12 +113,12 @@ def after_sound(state: State, events: Iterable[Event], parts: Parts) -> State:
     """
     found, learnt = state, None
     try:
+        found = replayed(state, events, parts) or state
         for event in events:
-            found = after(found, event, parts)
             learnt = getattr(event.fact, "round", learnt)
         if found.policy is not state.policy:
             for event in parts.before(state.seq + 1) if learnt is None else ():  # all was taught anew
-                learnt = getattr(event.fact, "round", learnt)
+                learnt = getattr(event.fact, "round", None) or learnt
             if learnt is not None:
                 found.policy.select(parts.round(learnt))
     except SuperarmError:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from superarm.errors import UnreadableFile
+from superarm.errors import InvalidArgument, UnreadableFile
 from superarm.sessions import fold
 from superarm.sessions.fold import State
 from superarm.sessions.parts import KeptParts
+from superarm.sessions.redaction import gone_before
 from superarm.sessions.snapshots import state_of
 from superarm.sessions.stores.store import Store
 
 
 def state_after(store: Store, seq: int, fingerprint: str) -> State:
     """The state after an event, from the newest snapshot before it of a fingerprint, or from the first event."""
+    gone = gone_before(store.events(seq))
+    if gone:
+        raise InvalidArgument("seq", f"at least {gone}: what was erased then cannot be replayed", seq)
     state = None
     for snapshot in store.snapshots():
         if snapshot.seq <= seq and snapshot.fingerprint == fingerprint:

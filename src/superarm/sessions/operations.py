@@ -49,14 +49,14 @@ def known_decision(running: Running, event: Event) -> Decision:
     """The decision that an event made, as it stands now."""
     fact = event.fact
     assert isinstance(fact, Decided)
-    state = running.standing(fact.decision).state
+    state = running.kept(fact.decision).state
     selection = running.parts.selection(fact.selection)
     return Decision(id=fact.decision, t=fact.t, selection=selection, state=state, replayed=True)
 
 
 def found(running: Running, id: Any) -> Answer[Decision]:
     """A decision by its id."""
-    standing = running.standing(id)
+    standing = running.kept(id)
     event = running.journal.event(standing.seq)
     if not isinstance(event.fact, Decided):
         raise UnknownDecision("id", "a decision that the policy made, not a record", safe_repr(id))
@@ -102,7 +102,7 @@ def configure(running: Running, policy: Policy) -> Answer[None]:
 
 def played(running: Running, id: Any) -> Answer[None]:
     """Note that a decision was acted upon."""
-    standing = running.standing(id)
+    standing = running.kept(id)
     if standing.withdrawn:
         raise Conflict(f"decision {id} was withdrawn: it was never acted upon")
     return Answer(value=None, drafts=[] if standing.played else [Draft(fact=Played(decision=standing.id))])
@@ -110,7 +110,7 @@ def played(running: Running, id: Any) -> Answer[None]:
 
 def withdraw(running: Running, id: Any) -> Answer[None]:
     """Note that a decision never will be acted upon."""
-    standing = running.standing(id)
+    standing = running.kept(id)
     if standing.played:
         raise Conflict(f"decision {id} was acted upon, as was said or as its outcomes show: it cannot be withdrawn")
     return Answer(value=None, drafts=[] if standing.withdrawn else [Draft(fact=Withdrawn(decision=standing.id))])

@@ -35,7 +35,7 @@ def observe(
     running: Running, id: Any, arms: Any, outcomes: Any, noise_std: Any, sample: str, key: str | None, by: Any
 ) -> Answer[Receipt]:
     """Learn the cells that are new of a decision."""
-    standing = running.standing(id)
+    standing = running.kept(id)
     round = running.parts.round(standing.round)
     places, values = checked_outcomes(round, standing.arms, arms, outcomes, by)
     noise = checked_noise_std(running.state.policy, noise_std)
@@ -86,7 +86,7 @@ def observe_many(running: Running, frame: Any, by: Any) -> Answer[tuple[Receipt,
     drafts: list[Draft] = []
     receipts: list[Receipt] = []
     for id, rows in told.items():
-        standing = running.standing(id)
+        standing = running.kept(id)
         round = running.parts.round(standing.round)
         cells: list[Cell] = list(running.journal.cells(standing.id))
         new = known = 0
@@ -149,7 +149,7 @@ def correct(
     running: Running, id: Any, arm: Any, outcome: Any, value: Any, sample: str, reason: str, key: str | None, by: Any
 ) -> Answer[Receipt]:
     """Give a cell that is known another value."""
-    standing = running.standing(id)
+    standing = running.kept(id)
     round = running.parts.round(standing.round)
     outcome = whole_number("outcome", outcome, 1, 2)
     pair = [np.nan, np.nan]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Protocol
 
 from superarm.errors import InvalidArgument, NotStorable, UnreadableFile
@@ -64,17 +64,18 @@ class KeptParts:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._offered: Mapping[str, bytes] = {}  # parts of events that are not in the journal yet
+        self._offered: Mapping[str, bytes] = {}  # parts of events that are not in the journal yet, and these
+        self._events: Sequence[Event] = ()
         self._rounds: OrderedDict[str, Round] = OrderedDict()
 
     @contextmanager
-    def offering(self, parts: Mapping[str, bytes]) -> Iterator[None]:
-        """While new events are tried, find the parts that they bring."""
-        self._offered = parts
+    def offering(self, events: Sequence[Event], parts: Mapping[str, bytes]) -> Iterator[None]:
+        """While new events are tried, find them and the parts that they bring."""
+        self._offered, self._events = parts, events
         try:
             yield
         finally:
-            self._offered = {}
+            self._offered, self._events = {}, ()
 
     def remember(self, digest: str, round: Round) -> None:
         """Keep a round as it is decoded."""
@@ -93,7 +94,7 @@ class KeptParts:
 
     def before(self, seq: int) -> Iterator[Event]:
         """The events before one."""
-        return takewhile(lambda event: event.seq < seq, self._source.events())
+        return takewhile(lambda event: event.seq < seq, chain(self._source.events(), self._events))
 
     def policy(self, digest: str) -> Policy:
         """The policy of a digest."""

@@ -41,7 +41,7 @@ def promised(store: Store) -> Iterator[Promised]:
         if not isinstance(fact, Decided):
             continue
         standing = store.standing(fact.decision)
-        if standing is None or standing.withdrawn:
+        if standing is None or standing.withdrawn or standing.redacted:
             continue
         round = parts.round(fact.round)
         kept = calibration.kept(round, np.array(fact.arms, dtype=np.intp), known_outcomes(store, standing))

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from superarm.errors import Conflict, StoreUnavailable, UnknownDecision, safe_repr
 from superarm.sessions import fold
-from superarm.sessions.events import Event, Fact, Moved
+from superarm.sessions.events import Event, Fact, Moved, Redacted
 from superarm.sessions.fold import State
 from superarm.sessions.journal import Journal, Ticket
 from superarm.sessions.parts import KeptParts
@@ -33,6 +33,8 @@ class Draft:
 
     fact: Fact
     parts: Mapping[str, bytes] = field(default_factory=dict)
+    facts: Mapping[int, Fact] = field(default_factory=dict)  # these and the next: see Entry
+    gone: Sequence[str] = ()
     key: str | None = None
     request: str | None = None
 
@@ -88,18 +90,25 @@ class Running:
     def _submit(self, drafts: Sequence[Draft]) -> Ticket[State]:
         begun, now = time.perf_counter(), time.time()
         moves = self.state.fingerprint != self._here
+        anew = moves or any(isinstance(draft.fact, Redacted) for draft in drafts)
         if moves:
             drafts = [Draft(fact=Moved(fingerprint=self._here)), *drafts]
         events = [
             Event(seq=seq, at=now, fact=draft.fact, key=draft.key, request=draft.request)
             for seq, draft in enumerate(drafts, self.state.seq + 1)
         ]
-        with self.parts.offering({digest: body for draft in drafts for digest, body in draft.parts.items()}):
+        brought = {digest: body for draft in drafts for digest, body in draft.parts.items()}
+        with self.parts.offering(events, brought):
             state = fold.after_sound(self.state, events, self.parts)
-        entries = [Entry(event=event, parts=draft.parts) for event, draft in zip(events, drafts, strict=True)]
+        entries = [
+            Entry(event=event, parts=draft.parts, facts=draft.facts, gone=draft.gone)
+            for event, draft in zip(events, drafts, strict=True)
+        ]
         ticket = self.journal.submit(entries, before=self.state)
         self.state = state
-        self._tail += math.inf if moves else time.perf_counter() - begun  # keep at once what came about elsewhere
+        self._tail += (
+            math.inf if anew else time.perf_counter() - begun
+        )  # at once: what came about elsewhere, or is left
         return ticket
 
     def _catch_up(self) -> None:
@@ -136,6 +145,13 @@ class Running:
         found = self.journal.standing(id) if isinstance(id, str) else None
         if found is None:
             raise UnknownDecision("id", "the id of a decision of this session", safe_repr(id)[:200])
+        return found
+
+    def kept(self, id: object) -> Standing:
+        """Where a decision stands of which more is kept than that it was made."""
+        found = self.standing(id)
+        if found.redacted:
+            raise Conflict(f"decision {found.id} was redacted: nothing more is kept of it")
         return found
 
     def snapshot(self) -> int:

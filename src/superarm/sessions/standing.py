@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
-from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Played, Recorded, Withdrawn
+from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Played, Recorded, Redacted, Withdrawn
 
 OPEN, PARTIAL, COMPLETE, WITHDRAWN, EXPIRED = "open", "partial", "complete", "withdrawn", "expired"
+REDACTED = "redacted"
+BLANK: dict[str, Any] = {"round": "", "arms": (), "seen": 0, "corrections": 0, "late": False, "due": None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,8 @@ class Standing:
         whether outcomes came after that
     corrections
         how many cells were given another value
+    redacted
+        whether all but that it was made is erased
     recorded
         whether somebody else chose
     due
@@ -71,6 +76,7 @@ class Standing:
     expired: bool = False
     late: bool = False
     corrections: int = 0
+    redacted: bool = False
     recorded: bool = False
     due: float | None = None
 
@@ -81,7 +87,9 @@ class Standing:
 
     @property
     def state(self) -> str:
-        """open, partial, complete, withdrawn or expired; where nothing was picked, nothing is waited for."""
+        """open, partial, complete, withdrawn, expired or redacted; where nothing was picked, nothing is waited for."""
+        if self.redacted:
+            return REDACTED
         if self.withdrawn:
             return WITHDRAWN
         if self.seen >= self.cells:
@@ -127,6 +135,8 @@ def after(standing: Standing | None, event: Event) -> Standing:
             return replace(standing, seen=standing.seen + fills, played=True, late=late)
         case Expired():
             return replace(standing, expired=True)
+        case Redacted():
+            return replace(standing, redacted=True, **BLANK)
         case Corrected(assumed=True):
             return replace(standing, seen=standing.seen + 1, played=True, late=True)
         case Corrected():

@@ -12,7 +12,18 @@ import numpy as np
 from superarm.arguments import Array
 from superarm.policies.policy import Policy
 from superarm.round import Round
-from superarm.sessions.events import Configured, Corrected, Created, Event, Expired, Fact, Observed, Pairs, Recorded
+from superarm.sessions.events import (
+    Configured,
+    Corrected,
+    Created,
+    Event,
+    Expired,
+    Fact,
+    Observed,
+    Pairs,
+    Recorded,
+    Redacted,
+)
 from superarm.storage.classes import is_own
 
 Place = tuple[str, int, int, str]  # a cell: decision, arm, outcome, sample
@@ -60,10 +71,16 @@ def _forced(value: float | None, place: Place, force: dict[Place, float]) -> flo
     return None if value is None else force.get(place, value)
 
 
-def relearnt(events: Iterable[Event], parts: Parts, policy: Policy | None = None) -> Policy:
-    """A policy, by default the latest that the session was given, taught by events with the values now in force."""
+def relearnt(
+    events: Iterable[Event], parts: Parts, policy: Policy | None = None, without: Iterable[str] = ()
+) -> Policy:
+    """A policy, by default the latest that the session was given, taught by events with the values now in force.
+
+    Decisions that were redacted, and those ``without`` which it is asked for, teach nothing.
+    """
     force: dict[Place, float] = {}
-    facts: list[Fact] = []
+    redacted = set(without)
+    facts: list[Observed | Recorded | Expired] = []
     first = ""
     for event in events:
         fact = event.fact
@@ -71,11 +88,14 @@ def relearnt(events: Iterable[Event], parts: Parts, policy: Policy | None = None
             first = fact.policy
         elif isinstance(fact, Corrected):
             force[fact.decision, fact.arm, fact.outcome, fact.sample] = fact.value
+        elif isinstance(fact, Redacted):
+            redacted.add(fact.decision)
         elif isinstance(fact, Observed | Recorded | Expired):
             facts.append(fact)
     policy = parts.policy(first) if policy is None else policy
     for fact in facts:
-        policy = taught(policy, fact, parts, force)
+        if fact.decision not in redacted:
+            policy = taught(policy, fact, parts, force)
     return policy
 
 

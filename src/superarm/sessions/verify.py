@@ -63,6 +63,9 @@ def verified(store: Store, state: State) -> Verified:
             break
         if isinstance(event.fact, Decided | Recorded):
             decisions += 1
+            if not event.fact.round:  # redacted
+                whole.append(event)
+                continue
             found = parts.round(event.fact.round).digest()
             if found != event.fact.round:
                 faults.append(f"the round of event {event.seq} is not the one that was decided on")

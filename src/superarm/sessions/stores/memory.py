@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from superarm.sessions.events import Event
+from superarm.sessions.events import Event, Redacted
 from superarm.sessions.standing import Cell, Standing, after, cells
 from superarm.sessions.stores.store import Behind, Entry, Snapshot
 
@@ -33,6 +34,13 @@ class MemoryStore:
         event = entry.event
         for digest, body in entry.parts.items():
             self._parts.setdefault(digest, body)
+        for seq, fact in entry.facts.items():
+            self._events[seq - 1] = replace(self._events[seq - 1], fact=fact)
+            self._keys.update({old.key: old for old in self._events[seq - 1 : seq] if old.key is not None})
+        for digest in entry.gone:
+            self._parts.pop(digest, None)
+        if isinstance(event.fact, Redacted):
+            self._snapshots, self._cells[event.fact.decision] = [], {}
         if event.key is not None:
             self._keys[event.key] = event
         if event.decision is not None:

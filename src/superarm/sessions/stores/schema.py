@@ -13,12 +13,13 @@ from typing import Any
 
 from superarm.errors import UnreadableFile
 from superarm.sessions import events
-from superarm.sessions.events import Corrected, Event
+from superarm.sessions.events import Corrected, Event, Redacted
 from superarm.sessions.standing import Standing, after, cells
+from superarm.sessions.stores.store import Entry
 
 FORMAT = "superarm sessions"
 SCHEMA = 1  # of what is the truth
-DERIVED = 2  # of what follows from it
+DERIVED = 3  # of what follows from it
 
 TRUTH = (
     "CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
@@ -121,6 +122,16 @@ def add_event(run: Run, session: int, event: Event) -> None:
     run("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
 
+def erase(run: Run, session: int, entry: Entry) -> None:
+    """What an event that redacts takes away."""
+    for seq, fact in entry.facts.items():
+        run("UPDATE event SET body = ? WHERE session = ? AND seq = ?", (events.to_bytes(fact), session, seq))
+    for digest in entry.gone:
+        run("DELETE FROM part WHERE session = ? AND digest = ?", (session, digest))
+    if isinstance(entry.event.fact, Redacted):
+        run("DELETE FROM snapshot WHERE session = ?", (session,))
+
+
 def add_rows(run: Run, session: int, event: Event) -> None:
     """What follows from an event, in the derived tables."""
     if event.decision is None:
@@ -129,6 +140,8 @@ def add_rows(run: Run, session: int, event: Event) -> None:
     now = after(standing_of(row), event)
     values = (session, now.id, now.seq, now.is_out, json.dumps(vars(now), separators=(",", ":")))
     run("INSERT OR REPLACE INTO decision VALUES (?, ?, ?, ?, ?)", values)
+    if isinstance(event.fact, Redacted):
+        run("DELETE FROM cell WHERE session = ? AND decision = ?", (session, now.id))
     for cell in cells(event):
         place = (session, now.id, cell.arm, cell.outcome, cell.sample)
         verb = "INSERT OR REPLACE" if isinstance(event.fact, Corrected) else "INSERT"

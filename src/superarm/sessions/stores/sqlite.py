@@ -61,6 +61,7 @@ class SQLiteStore:
             with self._plain_errors():
                 _write_ahead(self._writer)
                 self._writer.execute(f"PRAGMA synchronous = {synchronous}")
+                self._writer.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
                 schema.prepare(self._writer, str(self.path))
                 self._session = self._number()
                 _sync_folder(self.path)
@@ -87,8 +88,12 @@ class SQLiteStore:
             for entry in entries:
                 for digest, body in entry.parts.items():
                     run("INSERT OR IGNORE INTO part VALUES (?, ?, ?)", (self._session, digest, body))
+                schema.erase(run, self._session, entry)
                 schema.add_event(run, self._session, entry.event)
                 schema.add_rows(run, self._session, entry.event)
+        if any(entry.gone for entry in entries):
+            with self._writing, self._plain_errors():  # the log, too, must not remember
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def _transaction(self) -> Iterator[schema.Run]:

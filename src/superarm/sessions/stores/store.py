@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from superarm.sessions.events import Event
+from superarm.sessions.events import Event, Fact
 from superarm.sessions.standing import Cell, Standing
 
 
@@ -22,10 +22,16 @@ class Behind(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """An event to be appended, with the content of parts that it names."""
+    """An event to be appended, with the content of parts that it names.
+
+    An event that redacts also says what is erased with it: facts that take the place of those of earlier events, by
+    number, and parts. All snapshots go with them, as they hold what was learnt.
+    """
 
     event: Event
     parts: Mapping[str, bytes] = field(default_factory=dict)
+    facts: Mapping[int, Fact] = field(default_factory=dict)
+    gone: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

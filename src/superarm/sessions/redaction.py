@@ -1,0 +1,60 @@
+"""Erasure: all that is known of a decision but that it was made, in the journal and in the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from superarm.errors import InvalidArgument
+from superarm.groups import label_array
+from superarm.sessions.events import Decided, Event, Recorded, Redacted, erased, parts_of
+from superarm.sessions.running import Answer, Draft, Running
+
+
+@dataclass(frozen=True, kw_only=True)
+class Redaction:
+    """What was erased, and since which event the journal can be replayed as it was: states before it are gone."""
+
+    decisions: tuple[str, ...]
+    replayable_from: int
+
+
+def redact(running: Running, id: Any, label: Any) -> Answer[Redaction]:
+    """Erase a decision, or all decisions in whose rounds a label or arm id occurs."""
+    ids = [running.standing(id).id] if id is not None else list(_with_label(running, _checked(label)))
+    ids = [each for each in ids if not running.standing(each).redacted]
+    drafts = [_draft(running, each) for each in ids]
+    last = running.state.seq + len(drafts)
+    return Answer(value=Redaction(decisions=tuple(ids), replayable_from=last if ids else 1), drafts=drafts)
+
+
+def _draft(running: Running, id: str) -> Draft:
+    about = [event for event in running.journal.events() if event.decision == id]
+    gone = [digest for event in about for digest in parts_of(event.fact)]
+    facts = {event.seq: erased(event.fact) for event in about}
+    return Draft(fact=Redacted(decision=id), facts=facts, gone=tuple(dict.fromkeys(gone)))
+
+
+def _with_label(running: Running, label: Hashable) -> Iterator[str]:
+    for event in running.journal.events():
+        fact = event.fact
+        if isinstance(fact, Decided | Recorded) and fact.round:
+            round = running.parts.round(fact.round)
+            ids = () if round.arm_ids is None else round.arm_ids.tolist()
+            if label in round.labels or label in ids:
+                yield fact.decision
+
+
+def _checked(label: Any) -> Hashable:
+    found: Hashable = label_array([label], "label")[0]
+    try:
+        hash(found)
+    except TypeError:
+        raise InvalidArgument("label", "a label of a group, or an arm id", type(label).__name__) from None
+    return found
+
+
+def gone_before(events: Iterator[Event]) -> int:
+    """The last event that redacted; the journal can be replayed as it was from there on."""
+    return max((event.seq for event in events if isinstance(event.fact, Redacted)), default=0)
