@@ -6,7 +6,9 @@ round, by t.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -50,11 +52,18 @@ class Trend(Combinable):
     scale: tuple[float, ...]  # s
     variance: float = 1.0
 
+    @cached_property
+    def _scaling(self) -> tuple[Array, Array, float]:
+        """What is subtracted from features, what they are divided by, and how far they may be then."""
+        root = math.sqrt(len(self.scale))
+        return np.array(self.origin), np.array(self.scale) * root, FARTHEST / root
+
     def _standardised(self, x: Array) -> Array:
-        origin, scale = np.array(self.origin), np.array(self.scale)
-        near = np.clip(x, origin - FARTHEST * scale, origin + FARTHEST * scale)
-        scaled: Array = (near - origin) / (scale * np.sqrt(len(self.scale)))
-        return scaled
+        origin, divisor, farthest = self._scaling
+        with np.errstate(over="ignore"):
+            scaled: Array = (x - origin) / divisor
+        np.maximum(scaled, -farthest, out=scaled)
+        return np.minimum(scaled, farthest, out=scaled)
 
     def __call__(self, x: Array, y: Array) -> Array:
         k = np.empty((len(x), len(y)))
@@ -64,8 +73,9 @@ class Trend(Combinable):
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
         # Dimension by dimension, as in `diagonal`.
-        columns = np.ascontiguousarray(self._standardised(y).T)
-        loops().products(self._standardised(x), columns, self.variance, out)
+        rows = self._standardised(x)
+        columns = np.ascontiguousarray((rows if y is x else self._standardised(y)).T)
+        loops().products(rows, columns, self.variance, out)
 
     def diagonal(self, x: Array) -> Array:
         k = np.zeros(len(x))
@@ -162,7 +172,8 @@ class GroupEffects(Combinable):
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
-        evaluate(self.base, x[:, : self.features], y[:, : self.features], out)
+        own = x[:, : self.features]
+        evaluate(self.base, own, own if y is x else y[:, : self.features], out)
         if self.parts.any():
             loops().add_effects(*self._keys(x), *self._keys(y), *self.parts.tolist(), out)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import superarm as sa
-from superarm.posteriors.learning import LEARNING
+from superarm.posteriors.learning import LEARNING, Learning
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.log import Log
 from superarm.posteriors.model.shape import Effects, Shape
@@ -96,3 +96,24 @@ def test_groups_that_come_back_unpicked_do_come_back(again):
         arms = np.flatnonzero(np.isin(groups, list(picked)))
         model, posterior = learnt(model, posterior, [(round, arms, truth.outcomes(round, arms, rng))])
     assert [shape.effects.fresh > 0.0 for shape in model.shapes] == [not again] * 2
+
+
+def test_groups_with_functions_of_their_own_keep_them_unless_much_speaks_against_it():
+    judgement = Judgement.of(logged(Truth(effect=0.5)), 0, LEARNING, np.random.default_rng(0))
+    now = Shape(base=SHAPE.base, noise=0.1, effects=Effects(offset=0.1, deviation=0.1))
+    needed = {rival.effects.present: nats for rival, _, nats in judgement._effects(now, now, 1.0)}
+    assert needed[False, False, False] == needed[True, False, False] == 6.0
+    assert needed[False, False, True] == 2.0
+
+
+@pytest.mark.parametrize(("prior", "spread", "expected"), [(None, 5.0, 3.0), (None, 2.0, 2.0), (PRIOR, 5.0, 5.0)])
+def test_without_a_prior_hyperparameters_stray_less(prior, spread, expected, monkeypatch):
+    used, of = set(), Judgement.of
+
+    def noted(log, output, learning, rng, **others):
+        used.add(learning.spread)
+        return of(log, output, learning, rng, **others)
+
+    monkeypatch.setattr(Judgement, "of", staticmethod(noted))
+    learnt(*fresh_model(prior), stream(Truth(), 3), LEARNING if spread == 5.0 else Learning(spread=spread))
+    assert used == {expected}

@@ -32,7 +32,8 @@ class Learning:
     Parameters
     ----------
     spread
-        one standard deviation of the prior of a kernel's hyperparameter, as a factor
+        one standard deviation of the prior of a kernel's hyperparameter, as a factor; 3 at most where a policy was
+        given no posterior
     noise_spread
         the same of a noise's standard deviation
     reach

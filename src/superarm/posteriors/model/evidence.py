@@ -25,6 +25,7 @@ PROMISING = 0.5  # nats by which a first guess may fall behind what is needed an
 MOST_ROWS = 200  # that shapes are judged on; their third power is the cost
 SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
 BENEFIT_OF_DOUBT = 2.0  # nats by which anything else must be better than groups with functions of their own
+LESS = 6.0  # the same of groups that differ less: effects can shrink instead, and certificates rest on them
 NOTHING, OFFSET, DEVIATION = (False, False, False), (True, False, False), (True, True, False)
 FRESH = (False, False, True)
 # Which group effects there may be (offset, deviation, fresh), and how many parts each counts as.
@@ -43,13 +44,13 @@ class Judgement:
     rows: IntArray
     learning: Learning
     rng: np.random.Generator
-    recurs: bool  # whether groups come back
+    returned: bool  # whether groups come back, picked or not
 
     @staticmethod
     def of(log: Log, output: int, learning: Learning, rng: np.random.Generator, *, returned: bool = False) -> Judgement:
         """On a sample of the rows; ``returned`` says that groups come back, whether or not they were picked again."""
-        rows, recurs = log.sample(output, min(learning.at_most, MOST_ROWS)), returned or log.recurs
-        return Judgement(log=log, output=output, rows=rows, learning=learning, rng=rng, recurs=recurs)
+        rows = log.sample(output, min(learning.at_most, MOST_ROWS))
+        return Judgement(log=log, output=output, rows=rows, learning=learning, rng=rng, returned=returned)
 
     def fitted(self, now: Shape, given: Shape, starts: int = 1) -> tuple[Shape, float]:
         """The shape with the best hyperparameters found around the given ones, and its evidence."""
@@ -84,8 +85,11 @@ class Judgement:
 
     def _effects(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """Other group effects than the present ones."""
-        for parts in EFFECTS:
-            if parts == now.effects.present or (not self.recurs and parts not in (NOTHING, FRESH)):
+        possible, picked_again = list(EFFECTS), self.log.recurs
+        if not picked_again:  # nothing tells effects that stay from those drawn anew, but whether groups come back
+            possible = [NOTHING, DEVIATION, OFFSET] if self.returned else [NOTHING, FRESH]
+        for parts in possible:
+            if parts == now.effects.present:
                 continue
             guess = Effects.guess(parts, variance)
             effects = Effects(
@@ -94,10 +98,10 @@ class Judgement:
             more = EFFECTS[parts] - EFFECTS[now.effects.present]
             needed = max(0.0, ADOPTED * more) * min(1.0, len(self.rows) / TELLING)
             if now.effects.present == DEVIATION:
-                needed = max(needed, BENEFIT_OF_DOUBT)
+                needed = max(needed, LESS if parts in (NOTHING, OFFSET) else BENEFIT_OF_DOUBT)
             elif now.effects.present == OFFSET and parts == DEVIATION:
                 needed = -BENEFIT_OF_DOUBT
-            if parts == FRESH and not self.recurs and now.effects.offset:  # it is all the same then
+            if parts == FRESH and not picked_again and now.effects.offset:  # it is all the same then
                 needed = -BENEFIT_OF_DOUBT
             yield replace(now, effects=effects), replace(given, effects=guess), needed
 

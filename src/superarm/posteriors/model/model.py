@@ -32,6 +32,7 @@ from superarm.storage import storable
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
 FEW = 3  # outcomes before a scale is taken from them
+SPREAD = 3.0  # of the prior of hyperparameters where none were given: guesses at the scale of the data are near
 TRUST = 4.0  # nats by which outcomes must be more probable with learnt hyperparameters than with those given
 
 LINES = 20  # of the story, the latest
@@ -219,6 +220,8 @@ class Model:
                 now = replace(now, base=given.base)
         if len(self.log.outcomes(output)) < learning.least:
             return (given if changed or self.given is None else now), given, changed
+        if self.given is None:
+            learning = replace(learning, spread=min(learning.spread, SPREAD))
         judgement = Judgement.of(self.log, output, learning, rng, returned=self.returned)
         if not by_itself:
             given = given.having(now, given.variance(self.log.contexts))
