@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
+from superarm.sessions import running
 from superarm.sessions.session import Session
 from superarm.sessions.snapshots import digest_of_state
 from superarm.sessions.stores.memory import MemoryStore
@@ -117,6 +118,39 @@ def test_who_is_behind_decides_again_on_what_others_left(tmp_path):
         session.close()
 
 
+def test_who_is_slow_is_not_left_behind_for_ever(tmp_path, monkeypatch):
+    """Another one appends in a loop, many times while this one selects once."""
+    slow, quick = (Session.open(tmp_path / "s.db", policy=policy(), durability="normal") for _ in range(2))
+    select, stop, tried = sa.TCGPUCB.select, threading.Event(), []
+    decision = quick.decide(a_round(1))
+
+    def takes_long(self, round):
+        if round.t == 1000:
+            tried.append(round.t)
+            stop.wait(0.1)
+        return select(self, round)
+
+    def hurry():
+        number = 0
+        while not stop.is_set():
+            number += 1
+            quick.observe(decision.id, decision.arms, outcomes(number, decision.arms), sample=str(number))
+
+    monkeypatch.setattr(sa.TCGPUCB, "select", takes_long)
+    thread = threading.Thread(target=hurry)
+    thread.start()
+    try:
+        found = slow.decide(a_round(1000))
+    finally:
+        stop.set()
+        thread.join()
+    assert found.t == 1000
+    assert 1 < len(tried) <= running.PATIENCE + 1
+    monkeypatch.undo()
+    assert slow.verify().ok
+    slow.close(), quick.close()
+
+
 def test_a_journal_that_moves_on_while_one_selects(tmp_path, monkeypatch):
     """Another process appends between selection and commit: the decision is made again, on all that is known."""
     mine, other = (Session.open(tmp_path / "s.db", policy=policy(), durability="normal") for _ in range(2))
@@ -182,12 +216,12 @@ def test_many_threads_lose_nothing_and_nobody_sleeps_for_ever(tmp_path):
 class Flaky(MemoryStore):
     """Fails every third time."""
 
-    turn = 0
+    tries = 0
 
     def append(self, entries):
-        self.turn += 1
-        if self.turn > 1 and self.turn % 3 == 0:
-            raise sa.errors.StoreUnavailable("s.db: the disk refused") if self.turn % 2 else Behind
+        self.tries += 1
+        if self.tries > 1 and self.tries % 3 == 0:
+            raise sa.errors.StoreUnavailable("s.db: the disk refused") if self.tries % 2 else Behind
         super().append(entries)
 
 

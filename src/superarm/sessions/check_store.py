@@ -51,7 +51,10 @@ def _appends_in_order(store: Store) -> None:
     require(store.last() == 0 and list(store.events()) == [], "an empty store has events")
     entries = [_decided(seq) for seq in range(1, 6)]
     store.append(entries[:1])
-    store.append(entries[1:])
+    with store.turn():
+        store.append(entries[1:])
+    with store.turn():
+        pass  # nothing was to be appended
     require(store.last() == 5, f"after five events the last is {store.last()}")
     for after in (0, 3, 5):
         found, meant = list(store.events(after)), [entry.event for entry in entries[after:]]

@@ -7,10 +7,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from superarm.errors import Conflict, StoreUnavailable, UnknownDecision, safe_repr
+from superarm.errors import Conflict, StoreUnavailable, SuperarmError, UnknownDecision, safe_repr
 from superarm.sessions import fold
 from superarm.sessions.events import Event, Fact, Moved, Redacted
 from superarm.sessions.fold import State
@@ -24,6 +25,7 @@ from superarm.sessions.stores.store import Behind, Entry, Store
 A = TypeVar("A")
 
 LEAST_TAIL = 1.0  # seconds of folding after which a snapshot pays
+PATIENCE = 3  # tries before others are kept from being faster
 SHARE = 20.0  # times what the last snapshot took
 
 
@@ -75,19 +77,43 @@ class Running:
         return value
 
     def _done(self, operation: Callable[[], Answer[A]]) -> A:
-        while True:
+        for _ in range(PATIENCE):
             with self._held:
                 self._usable()
                 self._catch_up()
                 answer = operation()
                 ticket = self._submit(answer.drafts) if answer.drafts else self.journal.newest()
-            try:
+            with suppress(Behind):
                 self.journal.wait(ticket)
-            except Behind:
-                continue
-            return answer.value
+                return answer.value
+        return self._done_in_turn(operation)
+
+    def _done_in_turn(self, operation: Callable[[], Answer[A]]) -> A:
+        """Keep others from appending meanwhile: where they are always faster, this would never end otherwise."""
+        while True:
+            with self._held:
+                self._usable()
+                newest = self.journal.newest()
+                if newest is None:
+                    with suppress(Behind), self.store.turn():
+                        self._catch_up()
+                        answer = operation()
+                        if answer.drafts:
+                            entries, state = self._built(answer.drafts)
+                            self.store.append(entries)
+                            self.state = state
+                        return answer.value
+            with suppress(Behind, SuperarmError):  # others of this process, who hear of it themselves
+                self.journal.wait(newest)
 
     def _submit(self, drafts: Sequence[Draft]) -> Ticket[State]:
+        entries, state = self._built(drafts)
+        ticket = self.journal.submit(entries, before=self.state)
+        self.state = state
+        return ticket
+
+    def _built(self, drafts: Sequence[Draft]) -> tuple[list[Entry], State]:
+        """Entries that follow the present state, and the state after them; an error where that cannot be."""
         begun, now = time.perf_counter(), time.time()
         moves = self.state.fingerprint != self._here
         anew = moves or any(isinstance(draft.fact, Redacted) for draft in drafts)
@@ -104,12 +130,9 @@ class Running:
             Entry(event=event, parts=draft.parts, facts=draft.facts, gone=draft.gone)
             for event, draft in zip(events, drafts, strict=True)
         ]
-        ticket = self.journal.submit(entries, before=self.state)
-        self.state = state
-        self._tail += (
-            math.inf if anew else time.perf_counter() - begun
-        )  # at once: what came about elsewhere, or is left
-        return ticket
+        # What came about elsewhere, or is left of what was erased, is kept at once.
+        self._tail += math.inf if anew else time.perf_counter() - begun
+        return entries, state
 
     def _catch_up(self) -> None:
         """Fold what others appended; while entries of this process wait, their commit will tell."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from superarm.sessions.events import Event, Redacted
@@ -15,7 +16,7 @@ class MemoryStore:
     """Keeps a journal as long as the process lives."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._events: list[Event] = []
         self._parts: dict[str, bytes] = {}
         self._keys: dict[str, Event] = {}
@@ -29,6 +30,11 @@ class MemoryStore:
                 raise Behind
             for entry in entries:
                 self._add(entry)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        with self._lock:
+            yield
 
     def _add(self, entry: Entry) -> None:
         event = entry.event

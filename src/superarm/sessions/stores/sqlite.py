@@ -54,7 +54,7 @@ class SQLiteStore:
         self.path = checked_path("path", path)
         synchronous = SYNCHRONOUS[one_of("durability", durability, tuple(SYNCHRONOUS))]
         self.name = checked_name("name", name)
-        self._writing, self._reading = threading.Lock(), threading.Lock()
+        self._writing, self._reading = threading.RLock(), threading.Lock()
         with self._plain_errors():
             self._writer = self._connect()
         try:
@@ -99,7 +99,8 @@ class SQLiteStore:
     def _transaction(self) -> Iterator[schema.Run]:
         """All statements that are run in it are committed together when it ends, or none is."""
         with self._writing, self._plain_errors():
-            self._run("BEGIN IMMEDIATE")
+            if not self._writer.in_transaction:  # or it is this thread's turn
+                self._run("BEGIN IMMEDIATE")
             try:
                 yield self._run
                 self._run("COMMIT")
@@ -108,6 +109,16 @@ class SQLiteStore:
                     if self._writer.in_transaction:
                         self._writer.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        with self._writing, self._plain_errors():
+            self._run("BEGIN IMMEDIATE")
+            try:
+                yield
+            finally:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         """Run one statement of a transaction; every one goes through here."""

@@ -9,6 +9,7 @@ no lock, no lease and no clock.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -53,6 +54,10 @@ class Store(Protocol):
 
         Parts that are there already stay as they are.
         """
+        ...
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Keep all others from appending until this thread has appended, or the turn ends."""
         ...
 
     def last(self) -> int:
