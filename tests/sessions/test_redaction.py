@@ -114,6 +114,19 @@ def test_a_label_takes_all_its_decisions(tmp_path):
     session.close()
 
 
+def test_arms_that_others_need_stay(tmp_path):
+    session = opened(tmp_path / "s.db", policy=policy())
+    parts = {"contexts": np.eye(3), "feasible": sa.AtMost(2)}
+    one, two = session.decide(**parts), session.decide(**parts)
+    session.redact(one.id)
+    session.observe(two.id, two.arms, [[0.1, 0.1]] * 2)
+    assert session.verify().ok
+    kept = session._running.store._read("SELECT count(*) FROM part WHERE session = ?")
+    session.redact(two.id)
+    assert session._running.store._read("SELECT count(*) FROM part WHERE session = ?") == [(kept[0][0] - 3,)]
+    session.close()
+
+
 def test_another_process_hears_of_it(tmp_path):
     one, two = (opened(tmp_path / "s.db", policy=policy()) for _ in range(2))
     decisions = played(one, range(1, 4))

@@ -140,6 +140,18 @@ def test_records_are_learnt(session):
     assert session.decisions()["recorded"].to_list() == [True, False]
 
 
+def test_arms_that_recur_are_kept_once(session):
+    parts = {"contexts": np.random.default_rng(0).uniform(size=(500, 4)), "groups": [f"shop {i}" for i in range(500)]}
+    digests = set()
+    for k in (1, 2, 3, 2):
+        decision = session.decide(**parts, feasible=sa.AtMost(k), constraint=sa.Sum() >= 0.1 * k)
+        fact = session._running.journal.event(session._running.standing(decision.id).seq).fact
+        digests.add(fact.catalogue)
+        assert len(session._running.store.part(fact.round)) < 1000 < len(session._running.store.part(fact.catalogue))
+    assert len(digests) == 1
+    session.decide(**parts | {"groups": [f"shop {i}" for i in range(1, 501)]}, feasible=sa.AtMost(1))
+
+
 def test_an_empty_choice_waits_for_nothing(session):
     decision = session.decide(contexts=np.empty((0, 2)), feasible=sa.AtMost(2))
     assert (len(decision.arms), decision.state) == (0, "complete")

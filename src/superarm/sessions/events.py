@@ -37,6 +37,7 @@ class Decided:
     decision: str
     t: int
     round: str  # digest of the part that holds it
+    catalogue: str = ""  # digest of the part that holds the arms of the round
     arms: tuple[int, ...]
     selection: str  # digest of the part that holds it
     probabilities: tuple[float, ...] | None = None  # of each picked arm, where the chooser drew lots
@@ -51,6 +52,7 @@ class Recorded:
     decision: str
     t: int
     round: str
+    catalogue: str = ""
     arms: tuple[int, ...]
     values: Pairs
     probabilities: tuple[float, ...] | None = None
@@ -219,7 +221,7 @@ def _frozen(value: Any) -> Any:
 
 def parts_of(fact: Fact) -> tuple[str, ...]:
     """Digests of the parts that a fact names."""
-    names = ("policy", "round", "selection")
+    names = ("policy", "round", "catalogue", "selection")
     found = (getattr(fact, field.name) for field in dataclasses.fields(fact) if field.name in names)
     return tuple(digest for digest in found if digest)  # what is erased has none
 
@@ -227,6 +229,7 @@ def parts_of(fact: Fact) -> tuple[str, ...]:
 # What is left of the fields of a fact when it is erased; others stay.
 BLANK: dict[str, Any] = {
     "round": "",
+    "catalogue": "",
     "selection": "",
     "arms": (),
     "values": (),

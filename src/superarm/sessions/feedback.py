@@ -134,7 +134,7 @@ class Feedback:
             of this call
         """
         asked, key = Asked.of(round, {}), checked_key(key)
-        digest = asked.digest()
+        digest = "" if key is None else asked.digest()
         running = self._running
         return running.do(lambda: operations.record(running, asked, arms, outcomes, probabilities, key, digest))
 

@@ -92,4 +92,4 @@ class Looks:
 
     def verify(self) -> Verified:
         """Look through the whole journal, and replay it: whether it is whole and gives the present state."""
-        return verified(self._running.store, self._running.durable())
+        return verified(self._running.store, self._running.durable(), self._running.here)

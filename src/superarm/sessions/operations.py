@@ -13,7 +13,7 @@ from superarm.errors import Conflict, UnknownDecision, safe_repr
 from superarm.policies.policy import Policy
 from superarm.sessions.decision import Decision, Receipt, new_id
 from superarm.sessions.events import Configured, Decided, Event, Played, Recorded, Withdrawn
-from superarm.sessions.parts import policy_to_part, round_to_part, selection_to_part
+from superarm.sessions.parts import policy_to_part, round_to_parts, selection_to_part
 from superarm.sessions.requests import (
     Asked,
     checked_outcomes,
@@ -34,14 +34,22 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answ
         return Answer(value=known_decision(running, known))
     round = asked.numbered(running.state.t)
     selection = running.state.policy.select(round)
-    part, content = round_to_part(round)
-    running.parts.remember(part, round)
+    parts = round_to_parts(round)
+    running.parts.remember(parts.round, round)
     arms = tuple(round.check_arms(selection.arms).tolist())
     said, words = selection_to_part(selection)
     due = None if running.settings.deadline is None else time.time() + running.settings.deadline
-    fact = Decided(decision=new_id(), t=round.t, round=part, arms=arms, selection=said, due=due)
+    fact = Decided(
+        decision=new_id(),
+        t=round.t,
+        round=parts.round,
+        catalogue=parts.catalogue,
+        arms=arms,
+        selection=said,
+        due=due,
+    )
     decision = Decision(id=fact.decision, t=round.t, selection=selection, state=OPEN if arms else COMPLETE)
-    draft = Draft(fact=fact, parts={part: content, said: words}, key=key, request=request)
+    draft = Draft(fact=fact, parts={**parts.content, said: words}, key=key, request=request)
     return Answer(value=decision, drafts=[draft])
 
 
@@ -76,14 +84,20 @@ def record(
         return Answer(value=_recorded(known.fact, running.standing(known.fact.decision).state))
     checked_range(values, running.settings.outcome_range)
     round = asked.numbered(running.state.t)
-    part, content = round_to_part(round)
-    running.parts.remember(part, round)
+    parts = round_to_parts(round)
+    running.parts.remember(parts.round, round)
     fact = Recorded(
-        decision=new_id(), t=round.t, round=part, arms=places, values=pairs_of(values), probabilities=chances
+        decision=new_id(),
+        t=round.t,
+        round=parts.round,
+        catalogue=parts.catalogue,
+        arms=places,
+        values=pairs_of(values),
+        probabilities=chances,
     )
     new = sum(value is not None for pair in fact.values for value in pair)
     state = COMPLETE if new == 2 * len(places) else PARTIAL if new else OPEN
-    draft = Draft(fact=fact, parts={part: content}, key=key, request=request)
+    draft = Draft(fact=fact, parts=parts.content, key=key, request=request)
     return Answer(value=_recorded(fact, state), drafts=[draft])
 
 

@@ -6,20 +6,23 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain, takewhile
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from superarm.errors import InvalidArgument, NotStorable, UnreadableFile
 from superarm.policies.policy import Policy
 from superarm.round import Round
 from superarm.selection import Selection
 from superarm.sessions.events import Event
-from superarm.wire import packing
+from superarm.wire import packing, rounds
 from superarm.wire.policies import policy_from_bytes, policy_to_bytes
-from superarm.wire.rounds import round_from_bytes, round_to_bytes
 from superarm.wire.selections import selection_from_dict, selection_to_dict
 
 KEPT = 64  # decoded rounds, so that a round is not decoded again for every part of its outcomes
+CATALOGUES = 4
+V = TypeVar("V")
+ARMS = ("contexts", "groups", "arm_ids")
 
 
 def digest_of(content: bytes) -> str:
@@ -27,9 +30,23 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def round_to_part(round: Round) -> tuple[str, bytes]:
-    """The digest and the content of a round."""
-    return round.digest(), round_to_bytes(round)
+@dataclass(frozen=True, kw_only=True)
+class RoundParts:
+    """A round in two parts: its arms, which may be those of other rounds as well, and the rest, which names them."""
+
+    round: str
+    catalogue: str
+    content: Mapping[str, bytes]
+
+
+def round_to_parts(round: Round) -> RoundParts:
+    """A round as a journal keeps it: contexts, groups and ids of arms that recur are kept once."""
+    document = rounds.document(round)
+    arms = packing.pack({name: document.pop(name) for name in ARMS})
+    catalogue = digest_of(arms)
+    digest = round.digest()
+    content = {digest: packing.pack(document | {"catalogue": catalogue}), catalogue: arms}
+    return RoundParts(round=digest, catalogue=catalogue, content=content)
 
 
 def selection_to_part(selection: Selection) -> tuple[str, bytes]:
@@ -67,6 +84,7 @@ class KeptParts:
         self._offered: Mapping[str, bytes] = {}  # parts of events that are not in the journal yet, and these
         self._events: Sequence[Event] = ()
         self._rounds: OrderedDict[str, Round] = OrderedDict()
+        self._catalogues: OrderedDict[str, dict[str, Any]] = OrderedDict()
 
     @contextmanager
     def offering(self, events: Sequence[Event], parts: Mapping[str, bytes]) -> Iterator[None]:
@@ -79,17 +97,25 @@ class KeptParts:
 
     def remember(self, digest: str, round: Round) -> None:
         """Keep a round as it is decoded."""
-        self._rounds[digest] = round
-        self._rounds.move_to_end(digest)
-        while len(self._rounds) > KEPT:
-            self._rounds.popitem(last=False)
+        _keep(self._rounds, digest, round, KEPT)
 
     def round(self, digest: str) -> Round:
         """The round of a digest."""
         found = self._rounds.get(digest)
         if found is None:
-            found = round_from_bytes(self._content(digest, "round"))
+            document = packing.unpack(self._content(digest, "round"), "round")
+            try:
+                found = rounds.round_from_dict(document | self._arms(document.pop("catalogue")))
+            except packing.DAMAGE as error:
+                raise UnreadableFile(f"round: damaged, or of another version ({error})") from error
         self.remember(digest, found)
+        return found
+
+    def _arms(self, digest: str) -> dict[str, Any]:
+        found = self._catalogues.get(digest)
+        if found is None:
+            found = packing.unpack(self._content(digest, "catalogue"), "catalogue")
+        _keep(self._catalogues, digest, found, CATALOGUES)
         return found
 
     def before(self, seq: int) -> Iterator[Event]:
@@ -109,3 +135,11 @@ class KeptParts:
         if content is None:
             raise UnreadableFile(f"the journal names a {what} ({digest[:12]}...) that is no longer kept")
         return content
+
+
+def _keep(latest: OrderedDict[str, V], name: str, value: V, most: int) -> None:
+    """Keep a value among the latest."""
+    latest[name] = value
+    latest.move_to_end(name)
+    while len(latest) > most:
+        latest.popitem(last=False)

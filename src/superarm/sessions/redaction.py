@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,14 +24,20 @@ def redact(running: Running, id: Any, label: Any) -> Answer[Redaction]:
     """Erase a decision, or all decisions in whose rounds a label or arm id occurs."""
     ids = [running.standing(id).id] if id is not None else list(_with_label(running, _checked(label)))
     ids = [each for each in ids if not running.standing(each).redacted]
-    drafts = [_draft(running, each) for each in ids]
+    drafts = [_draft(running, each, ids) for each in ids]
     last = running.state.seq + len(drafts)
     return Answer(value=Redaction(decisions=tuple(ids), replayable_from=last if ids else 1), drafts=drafts)
 
 
-def _draft(running: Running, id: str) -> Draft:
-    about = [event for event in running.journal.events() if event.decision == id]
-    gone = [digest for event in about for digest in parts_of(event.fact)]
+def _draft(running: Running, id: str, ids: Sequence[str]) -> Draft:
+    about: list[Event] = []
+    others: set[str] = set()
+    for event in running.journal.events():
+        if event.decision == id:
+            about.append(event)
+        elif event.decision not in ids:
+            others.update(parts_of(event.fact))
+    gone = [digest for event in about for digest in parts_of(event.fact) if digest not in others]
     facts = {event.seq: erased(event.fact) for event in about}
     return Draft(fact=Redacted(decision=id), facts=facts, gone=tuple(dict.fromkeys(gone)))
 

@@ -63,7 +63,7 @@ class Running:
         self._held = threading.Lock()
         self.journal: Journal[State] = Journal(store, self._held, self._back)
         self.parts = KeptParts(self.journal)
-        self._here = beginning.here
+        self.here = beginning.here
         self._process: int | None = os.getpid()
         self._tail = beginning.seconds  # of folding, since the last snapshot
         self._cost = 0.0  # seconds that the last snapshot took
@@ -115,10 +115,10 @@ class Running:
     def _built(self, drafts: Sequence[Draft]) -> tuple[list[Entry], State]:
         """Entries that follow the present state, and the state after them; an error where that cannot be."""
         begun, now = time.perf_counter(), time.time()
-        moves = self.state.fingerprint != self._here
+        moves = self.state.fingerprint != self.here
         anew = moves or any(isinstance(draft.fact, Redacted) for draft in drafts)
         if moves:
-            drafts = [Draft(fact=Moved(fingerprint=self._here)), *drafts]
+            drafts = [Draft(fact=Moved(fingerprint=self.here)), *drafts]
         events = [
             Event(seq=seq, at=now, fact=draft.fact, key=draft.key, request=draft.request)
             for seq, draft in enumerate(drafts, self.state.seq + 1)
@@ -180,7 +180,7 @@ class Running:
     def snapshot(self) -> int:
         """Keep the present state, so that a start need not fold from the first event; the event after which it is."""
         state = self.durable()
-        if state.seq != self._kept and state.fingerprint == self._here:
+        if state.seq != self._kept and state.fingerprint == self.here:
             begun = time.perf_counter()
             self.store.keep(snapshot_of(state))
             self._cost, self._tail, self._kept = time.perf_counter() - begun, 0.0, state.seq

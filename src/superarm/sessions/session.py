@@ -111,7 +111,7 @@ class Session(Feedback, Looks):
             instead of a round: the arguments of one; without t the session counts
         """
         asked, key = Asked.of(round, parts), checked_key(key)
-        digest = asked.digest()
+        digest = "" if key is None else asked.digest()  # nobody can ask again without a key
         if overdue(self._running, time.time()):
             self.expire()
         return self._running.do(lambda: operations.decide(self._running, asked, key, digest))

@@ -51,8 +51,8 @@ class Verified:
         return "\n  ".join([f"{self.events} events, {self.decisions} decisions: NOT well", *self.faults])
 
 
-def verified(store: Store, state: State) -> Verified:
-    """Replay a journal up to a state, and compare."""
+def verified(store: Store, state: State, here: str) -> Verified:
+    """Replay a journal up to a state, and compare; ``here`` is the fingerprint of this process."""
     faults = list(store.faults())
     parts = KeptParts(store)
     whole: list[Event] = []
@@ -71,7 +71,7 @@ def verified(store: Store, state: State) -> Verified:
                 faults.append(f"the round of event {event.seq} is not the one that was decided on")
         moves += isinstance(event.fact, Moved)
         whole.append(event)
-    exact = moves == 0
+    exact = moves == 0 and state.fingerprint == here
     replayed = fold.replayed(None, whole, parts)
     if replayed is None or replayed.seq != state.seq:
         faults.append(f"the journal ends before event {state.seq}, which the session knows")
@@ -80,7 +80,8 @@ def verified(store: Store, state: State) -> Verified:
     elif not exact:
         if found := _few(replayed, state, CLOSE):
             faults.append(f"a replay from the first event differs by more than {CLOSE:g}: {found}")
-        faults += _from_oldest(store, state, parts)
+        if state.fingerprint == here:
+            faults += _from_oldest(store, state, parts)
     return Verified(events=state.seq, decisions=decisions, exact=exact, faults=tuple(faults))
 
 
