@@ -272,6 +272,35 @@ def test_a_log_that_is_cut_off_anywhere(tmp_path):
     cut(tmp_path, 2000)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits on the size of files")
+def test_a_disk_that_is_full_loses_nothing_and_the_session_goes_on(tmp_path):
+    import resource
+
+    session = Session.open(tmp_path / "s.db", policy=policy())
+    play(session, range(1, 4))
+    before, last = state(session), session._running.store.last()
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    size = (tmp_path / "s.db-wal").stat().st_size
+    said = []
+    for more in range(0, 24_000, 3_000):  # in the middle of a frame, and between frames
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + more, most[1]))
+        try:
+            session.decide(a_round(4), key="full")
+            break
+        except sa.errors.StoreUnavailable as error:
+            said.append(str(error))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, most)
+        assert (state(session), session._running.store.last()) == (before, last)
+    assert len(said) > 1
+    assert all("disk" in words for words in said)
+    play(session, range(5, 7))
+    assert session.verify().ok
+    session._running.store.close()
+    with open_plain(tmp_path / "s.db") as session:
+        assert session.verify().ok
+
+
 def test_polars_is_loaded_only_for_frames(tmp_path):
     code = f"""
 import sys, numpy as np, superarm as sa

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
+from superarm.sessions import parts
 from superarm.sessions.session import Session
 from superarm.sessions.snapshots import digest_of_state
 from superarm.sessions.stores.memory import MemoryStore
@@ -150,6 +151,15 @@ def test_arms_that_recur_are_kept_once(session):
         assert len(session._running.store.part(fact.round)) < 1000 < len(session._running.store.part(fact.catalogue))
     assert len(digests) == 1
     session.decide(**parts | {"groups": [f"shop {i}" for i in range(1, 501)]}, feasible=sa.AtMost(1))
+
+
+def test_large_rounds_do_not_fill_the_memory(session, monkeypatch):
+    monkeypatch.setattr(parts, "LARGEST", 3 * a_round(1).contexts.nbytes)
+    first = session.decide(a_round(1))
+    for t in range(2, 10):
+        session.decide(a_round(t))
+    assert len(session._running.parts._rounds) == 3
+    session.observe(first.id, first.arms, outcomes(1, first.arms))  # read again
 
 
 def test_an_empty_choice_waits_for_nothing(session):

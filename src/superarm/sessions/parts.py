@@ -20,6 +20,7 @@ from superarm.wire.policies import policy_from_bytes, policy_to_bytes
 from superarm.wire.selections import selection_from_dict, selection_to_dict
 
 KEPT = 64  # decoded rounds, so that a round is not decoded again for every part of its outcomes
+LARGEST = 1 << 26  # bytes of their contexts, unless a single round has more
 CATALOGUES = 4
 V = TypeVar("V")
 ARMS = ("contexts", "groups", "arm_ids")
@@ -98,6 +99,8 @@ class KeptParts:
     def remember(self, digest: str, round: Round) -> None:
         """Keep a round as it is decoded."""
         _keep(self._rounds, digest, round, KEPT)
+        while len(self._rounds) > 1 and sum(each.contexts.nbytes for each in self._rounds.values()) > LARGEST:
+            self._rounds.popitem(last=False)
 
     def round(self, digest: str) -> Round:
         """The round of a digest."""
