@@ -33,6 +33,8 @@ CHECKS = {
     "referee": ["tests.referees.enumeration", "--seed", "0"],
     "mutants": ["tests.mutants"],
     "speed": ["benchmarks", "--check"],
+    "kills": ["tests.sessions.soak"],
+    "sessions": ["benchmarks.sessions"],
 }
 
 

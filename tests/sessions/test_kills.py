@@ -26,6 +26,7 @@ def killed(folder, kills, clients, seed):
             number = next_number(folder, name)
             client(session, folder, name, number, most=number + 2)
     check(folder, names)
+    return made
 
 
 def check(folder, names):

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 import superarm as sa
-from superarm.sessions.check_store import _decided, check_store
+from superarm.sessions.check_store import check_store, numbered
 from superarm.sessions.stores import schema, sqlite
 from superarm.sessions.stores.memory import MemoryStore
 from superarm.sessions.stores.sqlite import SQLiteStore
@@ -57,12 +57,12 @@ def test_what_is_not_a_store_is_told_so():
 
 def test_two_connections_see_each_other_and_one_of_two_is_behind(tmp_path):
     one, two = (SQLiteStore(tmp_path / "s.db") for _ in range(2))
-    one.append([_decided(1)])
+    one.append([numbered(1)])
     assert two.last() == 1
-    two.append([_decided(2)])
+    two.append([numbered(2)])
     with pytest.raises(Behind):
-        one.append([_decided(2)])
-    one.append([_decided(3)])
+        one.append([numbered(2)])
+    one.append([numbered(3)])
     assert [event.seq for event in two.events()] == [1, 2, 3]
     one.close(), two.close()
 
@@ -101,7 +101,7 @@ def test_a_foreign_database_is_refused_and_left_alone(tmp_path):
 def test_a_newer_schema_is_refused_and_an_older_one_brought_forward(tmp_path, monkeypatch):
     path = tmp_path / "s.db"
     store = SQLiteStore(path)
-    store.append([_decided(1)])
+    store.append([numbered(1)])
     store.close()
     monkeypatch.setattr(schema, "SCHEMA", 2)
     monkeypatch.setitem(schema.MIGRATIONS, 1, lambda connection: connection.execute("CREATE TABLE more (x)"))
@@ -135,7 +135,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path, monkeypatch):
 def test_derived_tables_of_another_layout_are_written_again(tmp_path, monkeypatch):
     path = tmp_path / "s.db"
     store = SQLiteStore(path)
-    store.append([_decided(1), _decided(2)])
+    store.append([numbered(1), numbered(2)])
     before = list(store.standings())
     store._writer.execute("DELETE FROM decision")
     assert "do not follow from the events" in store.faults()[0]
@@ -153,10 +153,10 @@ def test_a_lock_that_is_not_let_go_is_said(tmp_path, monkeypatch):
     other = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(sa.errors.StoreUnavailable, match=r"s\.db: another process holds it"):
-        store.append([_decided(1)])
+        store.append([numbered(1)])
     other.execute("ROLLBACK")
     other.close()
-    store.append([_decided(1)])
+    store.append([numbered(1)])
     store.close()
 
 
@@ -165,10 +165,10 @@ def test_a_full_disk_is_said_and_nothing_is_appended(tmp_path):
     ((pages,),) = store._writer.execute("PRAGMA page_count")
     store._writer.execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(sa.errors.StoreUnavailable, match="the disk is full"):
-        store.append([_decided(seq) for seq in range(1, 500)])
+        store.append([numbered(seq) for seq in range(1, 500)])
     assert store.last() == 0
     store._writer.execute("PRAGMA max_page_count = 1000000")
-    store.append([_decided(1)])
+    store.append([numbered(1)])
     assert store.faults() == []
     store.close()
 
@@ -177,7 +177,7 @@ def test_a_file_that_cannot_be_written_to_is_said(tmp_path):
     store = SQLiteStore(tmp_path / "s.db")
     store._writer.execute("PRAGMA query_only = ON")
     with pytest.raises(sa.errors.StoreUnavailable, match="cannot be written to"):
-        store.append([_decided(1)])
+        store.append([numbered(1)])
     store.close()
 
 
@@ -188,7 +188,7 @@ def test_a_folder_that_is_not_there_is_said(tmp_path):
 
 def test_an_event_of_a_later_version_is_refused(tmp_path):
     store = SQLiteStore(tmp_path / "s.db")
-    store.append([_decided(1)])
+    store.append([numbered(1)])
     store._writer.execute("UPDATE event SET version = 99")
     with pytest.raises(sa.errors.UnreadableFile, match="version 99"):
         list(store.events())

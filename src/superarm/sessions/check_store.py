@@ -38,7 +38,8 @@ def check_store(make_store: Callable[[], Store]) -> None:
             store.close()
 
 
-def _decided(seq: int, **rest: Any) -> Entry:
+def numbered(seq: int, **rest: Any) -> Entry:
+    """An entry as any: the decision of its number."""
     decided = Decided(decision=f"d{seq}", t=seq, round=PART, arms=(2, 5), selection=PART)
     return _entry(seq, decided, parts={PART: b"a round"}, **rest)
 
@@ -49,7 +50,7 @@ def _entry(seq: int, fact: Fact, parts: dict[str, bytes] | None = None, **rest: 
 
 def _appends_in_order(store: Store) -> None:
     require(store.last() == 0 and list(store.events()) == [], "an empty store has events")
-    entries = [_decided(seq) for seq in range(1, 6)]
+    entries = [numbered(seq) for seq in range(1, 6)]
     store.append(entries[:1])
     with store.turn():
         store.append(entries[1:])
@@ -64,7 +65,7 @@ def _appends_in_order(store: Store) -> None:
 
 
 def _refuses_who_is_behind(store: Store) -> None:
-    store.append([_decided(1)])
+    store.append([numbered(1)])
     for wrong in (1, 3):
         observed = Observed(decision="d1", round=PART, arms=(2,), values=((0.5, None),), fills=1)
         before = store.standing("d1")
@@ -81,7 +82,7 @@ def _refuses_who_is_behind(store: Store) -> None:
 
 def _finds_again(store: Store) -> None:
     first, second = ((0.25, None), (1e-300, -0.5)), ((None, 0.1 + 0.2),)
-    store.append([_decided(1, key="one", request="r"), _decided(2), _decided(3)])
+    store.append([numbered(1, key="one", request="r"), numbered(2), numbered(3)])
     store.append([_entry(4, Observed(decision="d1", round=PART, arms=(5, 2), values=first, fills=3), key="two")])
     store.append([_entry(5, Observed(decision="d1", round=PART, arms=(5,), values=second, fills=1))])
     store.append([_entry(6, Observed(decision="d1", round=PART, arms=(5,), values=second, sample="again"))])
@@ -107,7 +108,7 @@ def _finds_again(store: Store) -> None:
 
 
 def _keeps_snapshots(store: Store) -> None:
-    store.append([_decided(seq) for seq in range(1, 6)])
+    store.append([numbered(seq) for seq in range(1, 6)])
     for seq, fingerprint in ((1, "x"), (2, "x"), (2, "y"), (4, "x"), (5, "x")):
         store.keep(Snapshot(seq=seq, fingerprint=fingerprint, digest="d", body=bytes(seq)))
     found = [(snapshot.seq, snapshot.fingerprint, len(snapshot.body)) for snapshot in store.snapshots()]
@@ -118,7 +119,7 @@ def _keeps_snapshots(store: Store) -> None:
 
 def _erases(store: Store) -> None:
     observed = Observed(decision="d1", round=PART, arms=(2,), values=((0.5, None),), fills=1)
-    store.append([_decided(1, key="one"), _decided(2), _entry(3, observed)])
+    store.append([numbered(1, key="one"), numbered(2), _entry(3, observed)])
     store.keep(Snapshot(seq=3, fingerprint="x", digest="d", body=b"learnt"))
     facts = {event.seq: erased(event.fact) for event in store.events() if event.decision == "d1"}
     event = Event(seq=4, at=0.5, fact=Redacted(decision="d1"))
@@ -127,7 +128,7 @@ def _erases(store: Store) -> None:
     require(all(found[seq] == fact for seq, fact in facts.items()), "facts of a redacted decision are still there")
     keyed = store.keyed("one")
     require(keyed is not None and keyed.fact == facts[1], "a key finds what was erased")
-    require(found[2] == _decided(2).event.fact, "the facts of another decision were erased")
+    require(found[2] == numbered(2).event.fact, "the facts of another decision were erased")
     require(store.part(PART) is None, "a part that was erased is still there")
     require(store.cells("d1") == () and list(store.snapshots()) == [], "cells or snapshots hold what was erased")
     standing = store.standing("d1")
