@@ -91,7 +91,7 @@ def test_a_correction_twice_and_a_rebase_between(path):
     [
         (lambda s, d: s.correct(d.id, d.arms[0], 3, 0.1), "outcome: expected a whole number from 1 to 2"),
         (lambda s, d: s.correct(d.id, d.arms[0], 1, np.nan), "value: expected a number"),
-        (lambda s, d: s.correct(d.id, d.arms[0], 1, 1e308), "outcomes: expected numbers"),
+        (lambda s, d: s.correct(d.id, d.arms[0], 1, 1e308), "value: expected a number"),
         (
             lambda s, d: s.correct(d.id, d.arms[0], 1, 0.1, sample="x"),
             "arm: expected one of which this outcome is known",

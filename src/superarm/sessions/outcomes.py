@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, as_floats, whole_number
+from superarm.arguments import Array, as_floats, between, whole_number
 from superarm.errors import Conflict, InvalidArgument, safe_repr, type_of
+from superarm.round import LARGEST
 from superarm.sessions.decision import Receipt
 from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Rebased, Recorded
 from superarm.sessions.news import News
@@ -152,12 +153,10 @@ def correct(
     standing = running.kept(id)
     round = running.parts.round(standing.round)
     outcome = whole_number("outcome", outcome, 1, 2)
+    new = between("value", value, -LARGEST, LARGEST)
     pair = [np.nan, np.nan]
-    pair[outcome - 1] = value
+    pair[outcome - 1] = new
     (place,), values = checked_outcomes(round, standing.arms, [arm], [pair], by)
-    new = float(values[0, outcome - 1])
-    if np.isnan(new):
-        raise InvalidArgument("value", "a number", value)
     checked_range(values, running.settings.outcome_range)
     request = request_digest("correct", id, place, outcome, new, sample, reason)
     if (known := running.answered(key, request)) is not None:
