@@ -40,6 +40,11 @@ def told(name, number, arms):
     return outcomes(int(name, 36) * 10_000 + number, arms)
 
 
+def is_corrected(number):
+    """Whether the first outcome of the first arm turns out to be 1 more."""
+    return number % 5 == 2
+
+
 def notes(folder, name):
     """What a client noted; a line that its death cut off does not count."""
     path = Path(folder) / f"{name}.notes"
@@ -65,6 +70,10 @@ def client(session, folder, name, number, most=None):
             note(number=number, observed=decision.id, arms=arms[:1].tolist())
             session.observe(decision.id, arms[::-1], values[::-1])  # the rest, and the early one again
             note(number=number, observed=decision.id, arms=arms.tolist(), whole=True)
+            if is_corrected(number) and len(arms):
+                session.correct(decision.id, arms[0], 1, values[0, 0] + 1.0, key=f"{name} {number} corrected")
+                note(number=number, corrected=decision.id, arm=int(arms[0]))
+                session.rebase()
             if number % EVERY == 0:
                 state = session._running.durable()
                 note(number=number, seq=state.seq, digest=digest_of_state(state))
