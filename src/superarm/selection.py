@@ -40,8 +40,7 @@ class Status(enum.Enum):
     )
     UNDERFILLED = (
         "Good subgroups exist, but no feasible super arm has the required size, or none was found before a limit; this "
-        "is the best of the largest. "
-        "Ask for fewer arms, raise the caps, or loosen the thresholds."
+        "is the best of the largest. Ask for fewer arms, raise the caps, or loosen the thresholds."
     )
 
 
@@ -52,6 +51,7 @@ class Kind(enum.Enum):
     EXPLORING = "Nothing is certified yet: a few informative arms, where promises are least at risk."
     ON_CREDIT = "Nothing is certified and exploring would teach nothing: the groups most likely to keep their promise."
     TRIAL = "Groups are tried on saved-up or advanced risk because they may be worth it; all others are certified."
+    WAITING = "Outcomes of decisions that are out must come first: until then safe arms alone, or nothing."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,8 +190,9 @@ class Selection:
     belief
         (k,) what was believed of the picked arms before their outcomes were seen; None where the policy has none
     untried
-        the groups of the round of which no outcome was ever seen and none will be now, each with the reason in words;
-        empty from a policy that does not keep count
+        the groups of which no outcome was ever seen and none will be now, each with the reason; empty from others
+    waits_for
+        ids of decisions whose outcomes must come first
     """
 
     arms: IntArray
@@ -204,6 +205,7 @@ class Selection:
     kind: Kind | None = None
     belief: Belief | None = None
     untried: _Rows = _Rows(default=())
+    waits_for: tuple[str, ...] = ()
 
     def with_belief(self, belief: Belief) -> Selection:
         """The same, with what was believed of its arms."""
@@ -250,8 +252,7 @@ class Selection:
     ) -> Selection:
         """Make the answer of an oracle: fills in the value and the touched groups.
 
-        Without a status it is ``NO_GOOD_SUBGROUP`` where nothing is good, and otherwise ``LIMIT``, which claims
-        nothing but the bound.
+        Without a status it is ``NO_GOOD_SUBGROUP`` where nothing is good, else ``LIMIT``, which claims only the bound.
         """
         instance("good", good, Promises, "a superarm.GoodSubgroups")
         index = checked_index(index, len(checked_round(round)), "index")
@@ -274,7 +275,7 @@ class Selection:
     def __str__(self) -> str:
         # Rounded down: only a proved optimum reads as 1.
         alpha = "" if self.alpha is None else f", alpha {math.floor(1e6 * self.alpha) / 1e6:.6f}"
-        kind = "" if self.kind is None else f", {self.kind.name}"
+        kind = "" if self.kind is None else f", {' for '.join([self.kind.name, *self.waits_for[:1]])}"
         head = (
             f"{len(self.arms)} arms, value {self.value:.6g} of at most {self.upper_bound:.6g}{alpha} "
             f"({self.status.name}{kind}, {self.solver}, {1e3 * self.seconds:.1f} ms)"

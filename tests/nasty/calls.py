@@ -401,6 +401,8 @@ CALLS: dict[str, Call] = {
                 "must_teach": 0.03,
                 "opening": 0.5,
                 "horizon": 10,
+                "exploring_out": 2,
+                "most_out": 9,
                 "oracle": sa.Automatic(),
                 "seed": 0,
                 "learn": False,
@@ -465,6 +467,20 @@ CALLS: dict[str, Call] = {
         for name, make in policies().items()
         for method in ("indices", "select", "explain", "update", "save")
         if hasattr(getattr(sa, name), method)
+    },
+    **{
+        f"CautiousTCGPUCB.{method}": Call(
+            lambda method=method: (
+                getattr(sa.CautiousTCGPUCB(prior()), method),
+                {"decision": "one"}
+                | {
+                    "decided": {"round": a_round(), "selection": sa.CautiousTCGPUCB(prior()).select(a_round())},
+                    "observed": {"round": a_round(), "arms": [0, 1], "outcomes": [[0.5, 0.5], [0.1, 0.1]]},
+                }.get(method, {}),
+            ),
+            takes={"outcomes": ("missing",), "decision": ("text",)},
+        )
+        for method in ("decided", "observed", "played", "withdrawn", "expired")
     },
     "load": Call(lambda: (sa.load, {"path": saved_policy()}), takes={"path": PATH}),
     "storable": Call(

@@ -63,6 +63,7 @@ def selections(draw):
         kind=draw(st.none() | st.sampled_from(sa.Kind)),
         belief=draw(st.sampled_from([None, sa.Belief(mean=-mean, std=std)])),
         untried=tuple(sa.UntriedGroup(label=label, reason="caps: 0") for label in draw(st.lists(LABELS, max_size=2))),
+        waits_for=tuple(draw(st.lists(st.text(max_size=5), max_size=2))),
     )
 
 

@@ -115,7 +115,7 @@ def promises_verdict(frame: pl.DataFrame) -> Verdict:
 
 
 def promises_verdicts(frame: pl.DataFrame) -> tuple[Verdict, ...]:
-    """The verdicts of :func:`promises_verdict` by kind of round: certified, trial, exploring, on credit.
+    """The verdicts of :func:`promises_verdict` by kind of round: certified, trial, exploring, on credit, waiting.
 
     Exploring rounds predict many broken promises, so few that break there could make up for certificates that break too
     often. Rounds without a kind are left out.
@@ -138,7 +138,7 @@ def promises_verdicts(frame: pl.DataFrame) -> tuple[Verdict, ...]:
 
 def in_order(kinds: Iterable[str]) -> list[str]:
     """Kinds of rounds with those first that promise most."""
-    known = [kind.name for kind in (Kind.CERTIFIED, Kind.TRIAL, Kind.EXPLORING, Kind.ON_CREDIT)]
+    known = [kind.name for kind in (Kind.CERTIFIED, Kind.TRIAL, Kind.EXPLORING, Kind.ON_CREDIT, Kind.WAITING)]
     return sorted(kinds, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))
 
 

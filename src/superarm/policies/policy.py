@@ -28,6 +28,34 @@ class Policy(Protocol):
         ...
 
 
+@runtime_checkable
+class DelayedPolicy(Policy, Protocol):
+    """A policy that is told which decisions are out, each by an id, so that it can mind them until outcomes come.
+
+    Whoever keeps decisions, as a session does, calls ``observed`` where it would call ``update``.
+    """
+
+    def decided(self, decision: str, round: Round, selection: Selection) -> None:
+        """Take note of a decision: a selection of ``round`` that may be played from now on."""
+        ...
+
+    def observed(self, decision: str, round: Round, arms: Any, outcomes: Any) -> None:
+        """Learn outcomes of a decision, which was played then; of one that was never decided they are only learnt."""
+        ...
+
+    def played(self, decision: str) -> None:
+        """Take note that a decision was played, whatever comes of it."""
+        ...
+
+    def withdrawn(self, decision: str) -> None:
+        """Take note that a decision was not played, and never will be."""
+        ...
+
+    def expired(self, decision: str) -> None:
+        """Wait no longer for outcomes of a decision; they may come all the same."""
+        ...
+
+
 class StorablePolicy:
     """A storable dataclass whose fields are the whole state of a policy."""
 

@@ -25,7 +25,9 @@ from superarm.sessions.events import (
     Redacted,
     Withdrawn,
 )
-from superarm.sessions.teaching import Parts, relearnt, taught
+from superarm.sessions.teaching import Parts, relearnt, taught, teaches
+
+ANEW = (Rebased, Configured, Redacted)  # facts after which the policy is taught everything once more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +101,7 @@ def after(state: State | None, event: Event, parts: Parts, *, teach: bool = True
 def replayed(state: State | None, events: Iterable[Event], parts: Parts) -> State | None:
     """The state after some events; what comes before the last that teaches everything anew is not taught twice."""
     listed = list(events)
-    anew = max((event.seq for event in listed if isinstance(event.fact, Rebased | Configured | Redacted)), default=0)
+    anew = max((event.seq for event in listed if isinstance(event.fact, ANEW)), default=0)
     for event in listed:
         state = after(state, event, parts, teach=event.seq >= anew)
     return state
@@ -116,7 +118,8 @@ def after_sound(state: State, events: Sequence[Event], parts: Parts) -> State:
         found = replayed(state, events, parts) or state
         for event in events:
             learnt = getattr(event.fact, "round", learnt)
-        if found.policy is not state.policy:
+        told = [event.fact for event in events]
+        if found.policy is not state.policy and any(teaches(fact) or isinstance(fact, ANEW) for fact in told):
             for event in parts.before(state.seq + 1) if learnt is None else ():  # all was taught anew
                 learnt = getattr(event.fact, "round", None) or learnt
             if learnt is not None:

@@ -5,27 +5,32 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from superarm.arguments import Array
-from superarm.policies.policy import Policy
+from superarm.arguments import Array, IntArray
+from superarm.policies.policy import DelayedPolicy, Policy
 from superarm.round import Round
+from superarm.selection import Selection
 from superarm.sessions.events import (
     Configured,
     Corrected,
     Created,
+    Decided,
     Event,
     Expired,
     Fact,
     Observed,
     Pairs,
+    Played,
     Recorded,
     Redacted,
+    Withdrawn,
 )
 from superarm.storage.classes import is_own
 
+P = TypeVar("P", bound=Policy)
 Place = tuple[str, int, int, str]  # a cell: decision, arm, outcome, sample
 
 
@@ -40,18 +45,55 @@ class Parts(Protocol):
         """The policy."""
         ...
 
+    def selection(self, digest: str) -> Selection:
+        """The selection."""
+        ...
+
     def before(self, seq: int) -> Iterable[Event]:
         """The events before one."""
         ...
 
 
 def taught(policy: Policy, fact: Fact, parts: Parts, force: dict[Place, float] | None = None) -> Policy:
-    """A policy that has learnt from a fact; the very same where there is nothing to learn.
+    """A policy that knows a fact; the very same where there is nothing to know.
 
-    One fact is one update, as several have other last bits. ``force`` has the values of corrected cells.
+    One fact is one update, as several have other last bits. ``force`` has the values of corrected cells. Policies that
+    mind decisions are also told what is out and what became of it.
     """
-    if not isinstance(fact, Observed | Recorded | Expired) or not fact.arms:
+    if isinstance(policy, DelayedPolicy):
+        return _told(policy, fact, parts, force)
+    if not teaches(fact):
         return policy
+    assert isinstance(fact, Observed | Recorded | Expired)
+    policy = copied(policy)
+    policy.update(parts.round(fact.round), *_outcomes(fact, force), **_noise(fact))
+    return policy
+
+
+def teaches(fact: Fact) -> bool:
+    """Whether a fact brings outcomes."""
+    return isinstance(fact, Observed | Recorded | Expired) and bool(fact.arms)
+
+
+def _told(policy: DelayedPolicy, fact: Fact, parts: Parts, force: dict[Place, float] | None) -> Policy:
+    if not isinstance(fact, Decided | Played | Withdrawn | Expired) and not teaches(fact):
+        return policy
+    policy = copied(policy)
+    match fact:
+        case Decided() if fact.round:  # it is not erased
+            policy.decided(fact.decision, parts.round(fact.round), parts.selection(fact.selection))
+        case Played():
+            policy.played(fact.decision)
+        case Withdrawn():
+            policy.withdrawn(fact.decision)
+        case Expired():
+            policy.expired(fact.decision)
+    if isinstance(fact, Observed | Recorded | Expired) and fact.arms:
+        policy.observed(fact.decision, parts.round(fact.round), *_outcomes(fact, force), **_noise(fact))
+    return policy
+
+
+def _outcomes(fact: Observed | Recorded | Expired, force: dict[Place, float] | None) -> tuple[IntArray, Array]:
     values = fact.values
     if force:
         sample = fact.sample if isinstance(fact, Observed) else ""
@@ -60,11 +102,12 @@ def taught(policy: Policy, fact: Fact, parts: Parts, force: dict[Place, float] |
             (_forced(pair[0], one, force), _forced(pair[1], two, force))
             for pair, (one, two) in zip(values, places, strict=True)
         )
+    return np.array(fact.arms, dtype=np.intp), array_of(values)
+
+
+def _noise(fact: Observed | Recorded | Expired) -> dict[str, Any]:
     noise = fact.noise_std if isinstance(fact, Observed) else None
-    more: dict[str, Any] = {} if noise is None else {"noise_std": noise}
-    policy = copied(policy)
-    policy.update(parts.round(fact.round), np.array(fact.arms, dtype=np.intp), array_of(values), **more)
-    return policy
+    return {} if noise is None else {"noise_std": noise}
 
 
 def _forced(value: float | None, place: Place, force: dict[Place, float]) -> float | None:
@@ -80,7 +123,7 @@ def relearnt(
     """
     force: dict[Place, float] = {}
     redacted = set(without)
-    facts: list[Observed | Recorded | Expired] = []
+    facts: list[Decided | Observed | Recorded | Expired | Played | Withdrawn] = []
     first = ""
     for event in events:
         fact = event.fact
@@ -90,7 +133,7 @@ def relearnt(
             force[fact.decision, fact.arm, fact.outcome, fact.sample] = fact.value
         elif isinstance(fact, Redacted):
             redacted.add(fact.decision)
-        elif isinstance(fact, Observed | Recorded | Expired):
+        elif isinstance(fact, Decided | Observed | Recorded | Expired | Played | Withdrawn):
             facts.append(fact)
     policy = parts.policy(first) if policy is None else policy
     for fact in facts:
@@ -105,9 +148,9 @@ def array_of(values: Pairs) -> Array:
     return np.array(pairs, dtype=np.float64).reshape(-1, 2)
 
 
-def copied(policy: Policy) -> Policy:
+def copied(policy: P) -> P:
     """A policy that can learn while the first stays as it is; of superarm's own, what never changes is shared."""
-    found: Policy = _copied(policy) if is_own(type(policy)) else copy.deepcopy(policy)
+    found: P = _copied(policy) if is_own(type(policy)) else copy.deepcopy(policy)
     return found
 
 

@@ -15,7 +15,8 @@ from superarm.storage import values
 from superarm.wire.labels import label_from_data, label_to_data
 
 VERSION = 1
-KEYS = {field.name for field in fields(Selection)} | {"version"}
+SOMETIMES = {"waits_for"}  # said where there is anything to say
+KEYS = {field.name for field in fields(Selection)} - SOMETIMES | {"version"}
 Row = TypeVar("Row", TouchedGroup, UntriedGroup)
 
 
@@ -43,12 +44,13 @@ def selection_to_dict(selection: Selection) -> dict[str, Any]:
         "kind": None if selection.kind is None else selection.kind.name,
         "belief": None if belief is None else {"mean": belief.mean.T.tolist(), "std": belief.std.T.tolist()},
         "untried": [_row(group) for group in selection.untried],
+        **({"waits_for": list(selection.waits_for)} if selection.waits_for else {}),
     }
 
 
 def selection_from_dict(data: Any) -> Selection:
     """The selection that :func:`selection_to_dict` made plain data of."""
-    if not isinstance(data, dict) or set(data) != KEYS:
+    if not isinstance(data, dict) or set(data) - SOMETIMES != KEYS:
         came = sorted(map(str, data)) if isinstance(data, dict) else type_of(data)
         raise InvalidArgument("selection", f"an object with {', '.join(sorted(KEYS))}", safe_repr(came)[:200])
     if type(data["version"]) is not int or data["version"] != VERSION:
@@ -69,6 +71,7 @@ def selection_from_dict(data: Any) -> Selection:
             kind=None if data["kind"] is None else Kind[data["kind"]],
             belief=None if data["belief"] is None else _belief(data["belief"], len(arms)),
             untried=tuple(_from_row(UntriedGroup, row) for row in data["untried"]),
+            waits_for=tuple(instance("waits_for", id, str, "ids of decisions") for id in data.get("waits_for", ())),
         )
     except InvalidArgument:
         raise

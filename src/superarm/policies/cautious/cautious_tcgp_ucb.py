@@ -9,7 +9,6 @@ only observed.
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -17,13 +16,15 @@ from typing import Any, cast
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Array, Seed, between, non_negative, whole_number
+from superarm.arguments import Array, IntArray, Seed, between, non_negative, whole_number
 from superarm.errors import InvalidArgument, safe_repr
-from superarm.oracles.oracle import SuperArmOracle, additive_scores
+from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.cautious import start_up
+from superarm.policies.cautious.answer import answer
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.certificates.widening import NONE, Widening
-from superarm.policies.cautious.explore import explore
+from superarm.policies.cautious.delayed import MindsDecisions
+from superarm.policies.cautious.explore import Uncertainty, explore
 from superarm.policies.cautious.grounds import CertifiedGrounds
 from superarm.policies.cautious.ledger import Ledger
 from superarm.policies.cautious.opening import opening
@@ -39,18 +40,21 @@ from superarm.policies.learner import WIDEST, Learner, LearningPolicy, oracle_or
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.outputs import checked_noise
 from superarm.posteriors.posterior import CovaryingPosterior, Posterior
-from superarm.rewards.reward import is_additive
 from superarm.round import Outcomes, Round
-from superarm.selection import Kind, Selection, Status
+from superarm.selection import Kind, Selection
 
 LONGEST = 10**9  # rounds of a horizon
 RISKY = 0.5  # probability of a broken promise beyond which exploring adds no second arm, where the model is learnt
 SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
+EXPLORING_OUT = 1  # decisions that explore at a time: see benchmarks/delays.py
+MOST_OUT = 1000  # decisions that are out at a time
+
+_NEW = {"opening": 0.0, "horizon": None, "watch": None, "exploring_out": EXPLORING_OUT, "most_out": MOST_OUT}
 
 
-@storage.storable(upgrade=lambda fields: {"opening": 0.0, "horizon": None, "watch": None, **fields})
+@storage.storable(upgrade=lambda fields: {**_NEW, **fields})
 @dataclass(eq=False, init=False)
-class CautiousTCGPUCB(LearningPolicy):
+class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
     """Keeps promises from the first round: every touched group is certified, or the selection says why not.
 
     Parameters
@@ -71,6 +75,12 @@ class CautiousTCGPUCB(LearningPolicy):
         that came so far tell; with 0 nothing is advanced
     horizon
         rounds that are planned for; by default 40, and as many as have been played where these are more
+    exploring_out
+        where decisions are told apart (:meth:`decided`, as a session does): how many that explore or play on credit may
+        be out at a time. Beyond, what is certified is played, else nothing but safe arms, until outcomes come; a round
+        that must be filled cannot wait
+    most_out
+        in the same way, how many decisions of any kind; beyond, nothing but safe arms
     oracle
         finds super arms; by default :class:`~superarm.Automatic`
     seed
@@ -99,6 +109,8 @@ class CautiousTCGPUCB(LearningPolicy):
     must_teach: float
     opening: float | None
     horizon: int | None
+    exploring_out: int
+    most_out: int
     oracle: SuperArmOracle
     ledger: Ledger
     watch: Watch | None  # None where the posterior is trusted
@@ -112,6 +124,8 @@ class CautiousTCGPUCB(LearningPolicy):
         must_teach: float = 0.03,
         opening: float | None = None,
         horizon: int | None = None,
+        exploring_out: int = EXPLORING_OUT,
+        most_out: int = MOST_OUT,
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
         learn: bool | Learning | None = None,
@@ -127,6 +141,8 @@ class CautiousTCGPUCB(LearningPolicy):
         self.must_teach = non_negative("must_teach", must_teach)
         self.opening = None if opening is None else non_negative("opening", opening)
         self.horizon = None if horizon is None else whole_number("horizon", horizon, 1, LONGEST)
+        self.exploring_out = whole_number("exploring_out", exploring_out, 1, LONGEST)
+        self.most_out = whole_number("most_out", most_out, 1, LONGEST)
         self.oracle = oracle_or_exact(oracle)
         self.ledger = Ledger()
         self.watch = None if learn is False else Watch()
@@ -160,27 +176,37 @@ class CautiousTCGPUCB(LearningPolicy):
     def _decide(self, round: Round) -> tuple[Search, Selection]:
         start = time.perf_counter()
         posterior, points = self.learner.view(round)
+        coming = self._coming(round, points)
+        waits = self._out(round, self.most_out)
+        full = bool(waits)
         found = None
         if self._starting(round, posterior):
+            seen = start_up.seen(posterior) + (0 if coming is None else len(coming))
+            enough = seen >= start_up.LEAST
+            waits = waits or (self._out(round, 1) if enough else self._out(round, self.exploring_out, explorers=True))
             posterior = start_up.shy(posterior)
-            search = self._search(round, start_up.wide(posterior, round, points), points)
-            found = start_up.start(search, start_up.seen(posterior), blind=self.posterior is None)
+            search = self._search(round, start_up.wide(posterior, round, points), points, coming)
+            if not waits:
+                found = start_up.start(search, seen, blind=self.posterior is None)
+            full = bool(waits)  # nothing is certified yet
         if found is None:
-            search = self._search(round, posterior, points)
-            kind, chosen, reasons = self._choose(search)
+            waits = waits or self._out(round, self.exploring_out, explorers=True)
+            search = self._search(round, posterior, points, coming)
+            kind, chosen, reasons = self._choose(search, full, bool(waits))
         else:
             kind, chosen = found
             reasons = Reasons(len(round.labels), Why.NOTHING_CERTIFIED, self.ledger.account.savings)
         untried = self.ledger.labels.untried(round.grouping.hashes, 1)
         untried[chosen.judged.groups] = False
-        return search, _selection(kind, chosen, search, UntriedGroups.of(round.labels, untried, reasons), start)
+        groups = UntriedGroups.of(round.labels, untried, reasons)
+        return search, answer(kind, chosen, search, groups, waits, start)
 
     def _starting(self, round: Round, posterior: Posterior) -> bool:
         learner = self.learner
         starting = learner.learning is not None and start_up.is_starting(round, posterior)
         return starting and not start_up.borne_out(posterior, learner.model)
 
-    def _search(self, round: Round, posterior: Posterior, points: Array) -> Search:
+    def _search(self, round: Round, posterior: Posterior, points: Array, coming: Array | None = None) -> Search:
         belief, eps = posterior.predict(points), 1.0 - self.confidence
         passing = 0.0 if self.learner.model is None else self.learner.model.passing
         covarying = cast(CovaryingPosterior, posterior)
@@ -193,23 +219,34 @@ class CautiousTCGPUCB(LearningPolicy):
             oracle=self.oracle,
             order=self.learner.tie_order(round),
             eps=eps,
+            coming=coming,
         )
 
-    def _choose(self, search: Search) -> tuple[Kind, Candidate, Reasons]:
+    def _choose(self, search: Search, full: bool, waits: bool) -> tuple[Kind, Candidate, Reasons]:
+        """What to play: nothing uncertified outside the account where it ``waits``, only safe arms where it is full."""
+        if full:
+            reasons = Reasons(len(search.round.labels), Why.OUT, self.ledger.account.savings)
+            return Kind.WAITING, start_up.safe_alone(search), reasons
         best = search.best()
         if best is None or best.underfilled or best.judged.by_word_alone:
             known = best or search.candidate(np.empty(0, dtype=np.intp))
-            reasons = Reasons(len(search.round.labels), Why.NOTHING_CERTIFIED, self.ledger.account.savings)
+            why = Why.OUT if waits else Why.NOTHING_CERTIFIED
+            reasons = Reasons(len(search.round.labels), why, self.ledger.account.savings)
+            if waits:
+                return Kind.WAITING, known, reasons
             risk = 1.0 if self.learner.learning is None else RISKY  # a prior that is only a guess may be hopeless
-            arms = explore(known, search.judge, search.index, search.order, search.hopeful(), risk=risk)
+            hopeful, coming = search.hopeful(), search.coming
+            arms = explore(known, search.judge, search.index, search.order, hopeful, risk=risk, coming=coming)
             if len(arms) > len(known.arms):
                 return Kind.EXPLORING, replace(search.candidate(arms), underfilled=known.underfilled), reasons
             chosen = (on_credit(search) or known) if best is None else best
             # The empty super arm breaks no promise.
             return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen, reasons
-        variance = np.square(search.judge.belief.std[:, 1]) - search.judge.passing
-        teaches = variance >= self.must_teach * search.judge.noise
-        opened, reasons = opening(best, search, self.ledger, teaches)
+        variance = np.square(search.judge.belief.std[:, 1])
+        if search.coming is not None:
+            variance = Uncertainty(search.judge, search.coming).variance
+        teaches = variance - search.judge.passing >= self.must_teach * search.judge.noise
+        opened, reasons = opening(best, search, self.ledger.expectant(), teaches)
         tried = opened or trial(best, search, balance=self.ledger.account.savings, teaches=teaches)
         chosen = tried or best
         return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen, reasons
@@ -223,57 +260,26 @@ class CautiousTCGPUCB(LearningPolicy):
         """
         observed = Outcomes.of(round, arms, outcomes)
         entry = self.ledger.reported(round, observed.arms)
+        played = np.array(entry.arms, dtype=np.intp)
+        judge = self._judge(round, played)
+        judged = judge(played)
+        self._learn(round, observed, judge)
+        self.ledger = self.ledger.after(
+            entry, judged, judge.eps, round=round, observed=observed, opening=self.opening, horizon=self.horizon
+        )
+
+    def _judge(self, round: Round, arms: IntArray) -> Judge:
+        """Of arms that were played, before their outcomes are known."""
         posterior, points = self.learner.view(round)
         if self._starting(round, posterior):  # what is explored then is covered by no certificate
             posterior = start_up.wide(start_up.shy(posterior), round, points)
-        played, eps = np.array(entry.arms, dtype=np.intp), 1.0 - self.confidence
-        belief = posterior.predict(points[played])
-        # Before these outcomes are known.
-        judge = Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps, played, self._widening)
-        judged, watch = judge(played), self.watch
+        belief, eps = posterior.predict(points[arms]), 1.0 - self.confidence
+        return Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps, arms, self._widening)
+
+    def _learn(self, round: Round, observed: Outcomes, judge: Judge) -> None:
+        watch = self.watch
         if watch is not None and self.posterior is not None:
             watch = watch.after(Residuals.of(judge, observed), round.t)
         before = self.learner.model
         self.learner.update(round, observed)
         self.watch = watch and watch.under(before, self.learner.model, round.t)
-        self.ledger = self.ledger.after(
-            entry, judged, eps, round=round, observed=observed, opening=self.opening, horizon=self.horizon
-        )
-
-
-def _selection(kind: Kind, chosen: Candidate, search: Search, untried: UntriedGroups, start: float) -> Selection:
-    """The answer of the policy: what the search proves of the super arm, and what is believed of its groups."""
-    round, found = search.round, chosen.selection
-    status, bound, solver = Status.NO_GOOD_SUBGROUP, _most(search), "cautious search"
-    if chosen.underfilled:
-        status = Status.UNDERFILLED
-    elif kind in (Kind.CERTIFIED, Kind.TRIAL):
-        if found is not None and search.proves:
-            status, bound, solver = found.status, found.upper_bound, found.solver
-        elif bound <= chosen.value and round.feasible.allows(chosen.arms, round.grouping):
-            status = Status.OPTIMAL  # promises or not, nothing is worth more
-        elif found is not None or len(chosen.arms):
-            status = Status.UNPROVED
-    arms = np.sort(chosen.arms)
-    arms.setflags(write=False)
-    return Selection(
-        arms=arms,
-        value=chosen.value,
-        upper_bound=max(bound, chosen.value),
-        status=status,
-        solver=solver,
-        seconds=time.perf_counter() - start,
-        groups=search.touched(arms, chosen.judged),
-        kind=kind,
-        belief=search.belief[arms],
-        untried=untried,
-    )
-
-
-def _most(search: Search) -> float:
-    """What no feasible super arm is worth more than, whatever is promised; infinite where u is not a sum inside."""
-    round = search.round
-    if not is_additive(round.reward):
-        return math.inf
-    scores = additive_scores(search.index, round, "cautious search")
-    return round.reward.transform(round.feasible.largest_sum(scores, round.grouping))

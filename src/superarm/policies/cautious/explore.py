@@ -35,36 +35,48 @@ def explore(
     enough: int = MOST_ARMS,
     risk: float = 1.0,
     nearly: float = NEARLY,
+    coming: Array | None = None,
 ) -> IntArray:
     """The arms of ``start`` and those that exploring adds.
 
     ``hopeful``, (G,), marks the groups that may keep their promise; others are left alone, unless ``Exactly`` needs
     them. No more than ``enough`` arms are added, but for those that it demands, and whole groups. Only the first of
     them, and those that it demands, may raise the probability that their group breaks its promise above ``risk``.
-    Single arms of at least ``nearly`` times the largest variance count as as informative.
+    Single arms of at least ``nearly`` times the largest variance count as as informative. What outcomes that are to
+    come at the points ``coming``, (o, P), will teach is not learnt twice.
     """
     feasible = judge.round.feasible
     if feasible.whole:
-        return _whole_groups(start, judge, feasible.most_groups(judge.round.grouping), order, hopeful, risk)
-    return _arms(start, judge, index, order, hopeful, enough, risk, nearly)
+        most = feasible.most_groups(judge.round.grouping)
+        return _whole_groups(start, judge, most, order, hopeful, risk, Uncertainty(judge, coming))
+    return _arms(start, judge, index, order, hopeful, enough, risk, nearly, Uncertainty(judge, coming))
 
 
 class Uncertainty:
-    """Variance of f_2 of every arm of a round, given the outcomes so far and those of arms picked in this round."""
+    """Variance of f_2 of every arm of a round, given the outcomes so far and those of arms picked in this round.
 
-    def __init__(self, judge: Judge) -> None:
+    Also given those that are to come at further points ``coming``, (o, P): a variance needs no outcome.
+    """
+
+    def __init__(self, judge: Judge, coming: Array | None = None) -> None:
         self.posterior = judge.posterior
         self.noise = judge.noise
         # No arm of a smaller variance is worth an outcome: what lasts of it, variance - passing, is to be larger than
         # what an outcome adds, noise + passing.
         self.known_enough = judge.noise + 2.0 * judge.passing
-        first, self.at = distinct_rows(judge.points)  # at: (M,)
-        self.points = judge.points[first]
+        nothing = coming is None or not len(coming)
+        points = judge.points if coming is None or nothing else np.concatenate([judge.points, coming])
+        first, at = distinct_rows(points)
+        self.points, self.at = points[first], at[: len(judge.points)]  # at: (M,)
         small = len(self.points) <= AT_ONCE
         self.prior: Array | None = judge.posterior.covariance(self.points)[1] if small else None
         self.columns: dict[int, Array] = {}  # of the prior, each (1, m), where it is too large to be had at once
-        variance = np.square(judge.belief.std[first, 1])[None]
-        self.picked = Picked(variance, np.array([self.noise]), np.empty((1, MOST_ARMS, len(first))))
+        std = judge.belief.std[first, 1] if nothing else judge.posterior.predict(self.points).std[:, 1]
+        picked, counts = np.unique(at[len(judge.points) :], return_counts=True)
+        room = np.empty((1, MOST_ARMS + len(picked), len(first)))
+        self.picked = Picked(np.square(std)[None], np.array([self.noise]), room)
+        for i, count in zip(picked.tolist(), counts.tolist(), strict=True):
+            self.picked.pick(i, self._column(i), count)
 
     @property
     def variance(self) -> Array:
@@ -146,13 +158,13 @@ def _arms(
     enough: int,
     risk: float,
     nearly: float,
+    uncertainty: Uncertainty,
 ) -> IntArray:
     round = judge.round
     codes, caps = round.grouping.codes, round.caps
     least, most = round.feasible.totals(len(round))
     must_fill = least > 0
     most = min(most, len(start.arms) + (len(round) if must_fill else min(enough, MOST_ARMS)))
-    uncertainty = Uncertainty(judge)
     for arm in start.arms:
         uncertainty.pick(int(arm))
     exposure = Exposure(start, judge, uncertainty)
@@ -197,10 +209,11 @@ def _arms(
     return np.flatnonzero(picked)
 
 
-def _whole_groups(start: Candidate, judge: Judge, n: int, order: IntArray, hopeful: Mask, risk: float) -> IntArray:
+def _whole_groups(
+    start: Candidate, judge: Judge, n: int, order: IntArray, hopeful: Mask, risk: float, uncertainty: Uncertainty
+) -> IntArray:
     groups = judge.round.grouping
     whole = judge.whole(np.arange(len(groups)))
-    uncertainty = Uncertainty(judge)
     first = groups.first_places(order)
     picked, added = (np.zeros(len(groups), dtype=np.bool_) for _ in range(2))
     picked[start.judged.groups] = True

@@ -96,6 +96,10 @@ class CertifiedGrounds:
                 f"{start_up}All groups but those on trial keep their promise with probability {sure}. On trial: {told}"
                 f"{more}. It is paid for by saved-up risk ({saved} broken promises) or an advance of it ({advance})."
             )
+        if selection.kind is Kind.WAITING:
+            ids, some = ", ".join(selection.waits_for), "safe arms alone are played" if groups else "nothing is picked"
+            said = f" ({ids})" if ids else ""
+            return f"{start_up}Outcomes of decisions that are out{said} must come first: {some}{self._by_word(groups)}."
         if not groups:
             return f"{start_up}Nothing is picked: no super arm that is certified is worth having. Nothing can break."
         promised = [g for g in groups if g.threshold is not None]
@@ -115,6 +119,8 @@ class CertifiedGrounds:
                 return "this round was not made for its value: a few arms are played for what they teach"
             case Kind.ON_CREDIT:
                 return "this round was not made for its value, but for the likeliest promises"
+            case Kind.WAITING:
+                return "outcomes that are out must come first"
             case Kind.TRIAL:
                 return "the groups on trial took precedence, or the search did not come upon it"
             case _:

@@ -12,10 +12,12 @@ from superarm.policies.cautious.account import Account
 from superarm.policies.cautious.certificates.judge import Judged
 from superarm.policies.cautious.entry import Entry
 from superarm.policies.cautious.known_labels import KnownLabels
+from superarm.policies.cautious.out import Out, Stake
 from superarm.round import Outcomes, Round
+from superarm.selection import Selection
 from superarm.storage import storable
 
-REMEMBERED = 64  # rounds of which further parts may be reported
+REMEMBERED = 64  # rounds of which further parts may be reported, and decisions that picked nothing, with their claims
 MOST_OPENING = 0.0025  # of the groups expected over the horizon: the default opening, in broken promises
 HORIZON = 40  # rounds, where nobody knows
 
@@ -23,18 +25,23 @@ HORIZON = 40  # rounds, where nobody knows
 def _upgraded(fields: dict[str, Any]) -> dict[str, Any]:
     """The first versions knew a balance only; their labels count as new."""
     balance = fields.pop("balance", 0.0)
-    return {"account": Account(balance=balance), "labels": KnownLabels(), "rounds": 0, "groups": 0, **fields}
+    new = {"labels": KnownLabels(), "rounds": 0, "groups": 0, "out": ()}
+    return {"account": Account(balance=balance), **new, **fields}
 
 
 @storable(upgrade=_upgraded)
 @dataclass(frozen=True, kw_only=True)
 class Ledger:
-    """Rounds settled in an :class:`~superarm.policies.cautious.account.Account` when they are reported.
+    """Rounds and decisions entered in an :class:`~superarm.policies.cautious.account.Account`.
 
-    Each is decided and confirmed at once, so that the balance B becomes max(B + e - R, 0), where R is the risk that it
-    took and e half of eps for each touched group with a promise (for one where there is none). The bound of the account
-    holds where every round is reported before the next one is selected. What comes late is judged by what is believed
-    then, and several rounds selected at once may count on the same balance, so the account is an estimate there.
+    A round that is only reported (:meth:`after`) is decided and confirmed at once, so that the balance B becomes
+    max(B + e - R, 0), where R is the risk that it took and e half of eps for each touched group with a promise (for one
+    where there is none). The bound of the account holds where every round is reported before the next one is selected.
+    What comes late is judged by what is believed then, and several rounds selected at once may count on the same
+    balance, so the account is an estimate there.
+
+    A decision with an id pays when it is made (:meth:`decided`) and earns when it is known to have been played, and the
+    bound holds however late that is.
     """
 
     account: Account = field(default_factory=Account)
@@ -42,10 +49,12 @@ class Ledger:
     labels: KnownLabels = field(default_factory=KnownLabels)
     rounds: int = 0  # that came
     groups: int = 0  # promised groups of these rounds that there were places for
+    out: tuple[Out, ...] = ()  # decisions whose outcomes are to come, the oldest first
 
     def __repr__(self) -> str:
         owed = f", {-self.balance:.4g} advanced" if self.balance < 0.0 else ""
-        return f"Ledger(balance={self.balance:.4g}, {len(self.entries)} rounds remembered{owed})"
+        out = f", {len(self.waited_for)} decisions out" if self.waited_for else ""
+        return f"Ledger(balance={self.balance:.4g}, {len(self.entries)} rounds remembered{owed}{out})"
 
     @property
     def balance(self) -> float:
@@ -84,19 +93,100 @@ class Ledger:
         account, entry = self._settled(entry, judged, eps, self.may_open(round))
         others = tuple(old for old in self.entries if not old.same_round(entry))
         first = len(others) == len(self.entries)
+        ledger = replace(self, account=account, entries=(*others, entry)[-REMEMBERED:])
+        return ledger._counted(round, observed, first, opening, horizon)
+
+    def _counted(
+        self, round: Round, observed: Outcomes, first: bool, opening: float | None, horizon: int | None
+    ) -> Ledger:
+        """With the labels of a round, outcomes of it, and the opening that follows from the rounds so far."""
         rounds = self.rounds + first
         groups = self.groups + first * places(round)
         if opening is None:
-            opening = MOST_OPENING * groups / rounds * (horizon or max(HORIZON, rounds))
+            opening = MOST_OPENING * groups / max(rounds, 1) * (horizon or max(HORIZON, rounds))
         seen = observed.arms[~np.isnan(observed.values[:, 1])]
         outcomes = np.bincount(round.grouping.codes[seen], minlength=len(round.labels))
-        return Ledger(
-            account=account.granted(opening),
-            entries=(*others, entry)[-REMEMBERED:],
+        return replace(
+            self,
+            account=self.account.granted(opening),
             labels=self.labels.with_labels(round.grouping.hashes, outcomes),
             rounds=rounds,
             groups=groups,
         )
+
+    @property
+    def waited_for(self) -> tuple[Out, ...]:
+        """The decisions of which second outcomes are to come."""
+        return tuple(out for out in self.out if out.is_waited_for)
+
+    def expectant(self) -> Ledger:
+        """As if the outcomes that are out had come: whether a group was tried does not depend on what they are."""
+        labels = self.labels
+        for out in self.waited_for:
+            keys, outcomes = np.unique(out.labels[out.waits], return_counts=True)
+            labels = labels.with_labels(keys, outcomes)
+        return self if labels is self.labels else replace(self, labels=labels)
+
+    def decided(self, decision: str, round: Round, selection: Selection, eps: float) -> Ledger:
+        """The ledger after a decision was made: it pays, if it is one that the account answers for."""
+        stake = Stake.of(selection, round, self.expectant().may_open(round), eps)
+        paid = None if stake is None else self.account.decide(**vars(stake), eps=eps)
+        account, payment = (self.account, None) if paid is None else paid
+        new = Out.of(decision, round, selection, payment)
+        others = tuple(out for out in self.out if out.decision != decision)
+        nothing = [out.decision for out in (*others, new) if not len(out.arms)][:-REMEMBERED]
+        kept = tuple(out for out in (*others, new) if not out.is_over and out.decision not in nothing)
+        return replace(self, account=account, out=kept)
+
+    def heard(
+        self,
+        decision: str,
+        round: Round,
+        observed: Outcomes,
+        *,
+        opening: float | None = 0.0,
+        horizon: int | None = None,
+    ) -> Ledger:
+        """The ledger after outcomes of a decision came; of one that is not out they pay and earn nothing."""
+        out = self._find(decision)
+        ledger = self._counted(round, observed, out is None or not out.heard, opening, horizon)
+        return ledger if out is None else ledger._with(out.after(observed)).played(decision)
+
+    def played(self, decision: str) -> Ledger:
+        """The ledger after a decision is known to have been played: it earns its claim, once."""
+        out = self._find(decision)
+        if out is None or out.confirmed:
+            return self
+        account = self.account if out.payment is None else self.account.confirmed(out.payment)
+        return replace(self, account=account)._with(replace(out, confirmed=True))
+
+    def withdrawn(self, decision: str) -> Ledger:
+        """The ledger after a decision is known never to be played: its payment comes back."""
+        out = self._find(decision)
+        if out is None:
+            return self
+        paid = None if out.confirmed else out.payment
+        account = self.account if paid is None else self.account.withdrawn(paid)
+        return replace(self, account=account)._without(decision)
+
+    def expired(self, decision: str) -> Ledger:
+        """The ledger when a decision is waited for no longer: what it paid stays paid, and its claim is void."""
+        out = self._find(decision)
+        if out is None:
+            return self
+        open_claim = None if out.confirmed else out.payment
+        account = self.account if open_claim is None else self.account.expired(open_claim)
+        return replace(self, account=account)._without(decision)
+
+    def _find(self, decision: str) -> Out | None:
+        return next((out for out in self.out if out.decision == decision), None)
+
+    def _with(self, changed: Out) -> Ledger:
+        each = (changed if out.decision == changed.decision else out for out in self.out)
+        return replace(self, out=tuple(out for out in each if not out.is_over))
+
+    def _without(self, decision: str) -> Ledger:
+        return replace(self, out=tuple(out for out in self.out if out.decision != decision))
 
     def _settled(self, entry: Entry, judged: Judged, eps: float, may_open: Mask) -> tuple[Account, Entry]:
         failing = judged.p_broken > eps

@@ -37,6 +37,7 @@ class Search(ABC):
     oracle: SuperArmOracle
     order: IntArray  # (M,) of ties
     eps: float
+    coming: Array | None = None  # (o, P) points of decisions that are out: outcomes there teach, but certify nothing
 
     def candidate(self, arms: IntArray, *, selection: Selection | None = None, underfilled: bool = False) -> Candidate:
         """A super arm with its verdicts."""

@@ -126,19 +126,29 @@ def start(search: Search, seen: int, *, blind: bool = False) -> tuple[Kind, Cand
     teach most, and nothing tells which keep their promise. Nearly as much is enough then: fewer groups are touched.
     """
     round = search.round
-    known = _safe(search)
+    known = safe_alone(search)
     hopeful = search.hopeful()
     if not hopeful.any():  # by the prior alone, or nearly so
         hopeful = np.ones_like(hopeful)
     left, nearly = LEAST - seen, NEARLY_BLIND if blind else NEARLY
-    arms = explore(known, search.judge, search.index, search.order, hopeful, enough=left, risk=RISK, nearly=nearly)
+    arms = explore(
+        known,
+        search.judge,
+        search.index,
+        search.order,
+        hopeful,
+        enough=left,
+        risk=RISK,
+        nearly=nearly,
+        coming=search.coming,
+    )
     if len(arms) > len(known.arms):
         short = len(arms) < round.feasible.totals(len(round))[0]
         return Kind.EXPLORING, replace(search.candidate(arms), underfilled=short)
     return (Kind.CERTIFIED, known) if len(known.arms) and not _has_room(round, known.arms) else None
 
 
-def _safe(search: Search) -> Candidate:
+def safe_alone(search: Search) -> Candidate:
     """The best super arm of safe arms alone; the empty one where there are none."""
     nothing = search.candidate(np.empty(0, dtype=np.intp))
     if search.round.safe is None or not search.round.feasible.whole:

@@ -18,6 +18,7 @@ class Why(enum.Enum):
     UNCERTIFIED = "not certified: nothing may be spent on it before it is earned (opening=0)"
     WORTH_LESS = "worth less than others"
     NOTHING_CERTIFIED = "waiting until something is certified: others teach more now, or risk less"
+    OUT = "waiting for outcomes: decisions that are out must teach first"
     NOTHING_TO_LEARN = "nothing to learn: its outcomes would teach too little"
     HOPELESS = "hopeless at this threshold"
     NEW = "new: its label must come a second time before an advance is spent on it"

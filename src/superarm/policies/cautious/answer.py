@@ -1,0 +1,57 @@
+"""The answer of the cautious policy: a super arm as a selection."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from superarm.oracles.oracle import additive_scores
+from superarm.policies.cautious.search import Candidate, Search
+from superarm.policies.cautious.untried import UntriedGroups
+from superarm.rewards.reward import is_additive
+from superarm.selection import Kind, Selection, Status
+
+NAMED = 5  # decisions that a selection says it waits for
+
+
+def answer(
+    kind: Kind, chosen: Candidate, search: Search, untried: UntriedGroups, waits: tuple[str, ...], start: float
+) -> Selection:
+    """The answer of the policy: what the search proves of the super arm, and what is believed of its groups."""
+    round, found = search.round, chosen.selection
+    status, bound, solver = Status.NO_GOOD_SUBGROUP, _most(search), "cautious search"
+    if chosen.underfilled:
+        status = Status.UNDERFILLED
+    elif kind in (Kind.CERTIFIED, Kind.TRIAL):
+        if found is not None and search.proves:
+            status, bound, solver = found.status, found.upper_bound, found.solver
+        elif bound <= chosen.value and round.feasible.allows(chosen.arms, round.grouping):
+            status = Status.OPTIMAL  # promises or not, nothing is worth more
+        elif found is not None or len(chosen.arms):
+            status = Status.UNPROVED
+    arms = np.sort(chosen.arms)
+    arms.setflags(write=False)
+    return Selection(
+        arms=arms,
+        value=chosen.value,
+        upper_bound=max(bound, chosen.value),
+        status=status,
+        solver=solver,
+        seconds=time.perf_counter() - start,
+        groups=search.touched(arms, chosen.judged),
+        kind=kind,
+        belief=search.belief[arms],
+        untried=untried,
+        waits_for=waits[:NAMED] if kind is Kind.WAITING else (),
+    )
+
+
+def _most(search: Search) -> float:
+    """What no feasible super arm is worth more than, whatever is promised; infinite where u is not a sum inside."""
+    round = search.round
+    if not is_additive(round.reward):
+        return math.inf
+    scores = additive_scores(search.index, round, "cautious search")
+    return round.reward.transform(round.feasible.largest_sum(scores, round.grouping))

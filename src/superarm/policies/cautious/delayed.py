@@ -1,0 +1,89 @@
+"""What the cautious policy does about decisions that are out: it takes note, and it waits.
+
+Outcomes that are out teach nothing yet. Without minding them the same unknown would be explored again by every decision
+until the first outcome comes. So a few decisions explore, and then the policy waits. Certificates rest on what is
+known alone, and are played meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from superarm.arguments import Array, instance
+from superarm.errors import InvalidArgument
+from superarm.policies.cautious.certificates.judge import Judge
+from superarm.policies.cautious.ledger import Ledger
+from superarm.round import Outcomes, Round, checked_round
+from superarm.selection import Selection
+
+
+class MindsDecisions:
+    """The part of the cautious policy that is told what is out.
+
+    :class:`~superarm.policies.policy.DelayedPolicy` is the contract.
+    """
+
+    confidence: float
+    opening: float | None
+    horizon: int | None
+    exploring_out: int
+    most_out: int
+    ledger: Ledger
+
+    def decided(self, decision: str, round: Round, selection: Selection) -> None:
+        """Take note of a decision: a selection of this policy that may be played from now on. It pays for its risk."""
+        checked_round(round).check_arms(instance("selection", selection, Selection, "a superarm.Selection").arms)
+        if any(out.decision == _id(decision) for out in self.ledger.out):
+            raise InvalidArgument("decision", "the id of a new decision", decision)
+        self.ledger = self.ledger.decided(decision, round, selection, 1.0 - self.confidence)
+
+    def observed(self, decision: str, round: Round, arms: Any, outcomes: Any) -> None:
+        """Learn outcomes, (k, 2), of ``arms`` of a decision; NaN where none has come. It was played, and earns.
+
+        Outcomes of a decision that is not out, as one that has expired or was somebody else's, are learnt, but pay and
+        earn nothing.
+        """
+        _id(decision)
+        observed = Outcomes.of(round, arms, outcomes)
+        self._learn(round, observed, self._judge(round, np.sort(observed.arms)))
+        self.ledger = self.ledger.heard(decision, round, observed, opening=self.opening, horizon=self.horizon)
+
+    def played(self, decision: str) -> None:
+        """Take note that a decision was played, whatever comes of it: it earns."""
+        self.ledger = self.ledger.played(_id(decision))
+
+    def withdrawn(self, decision: str) -> None:
+        """Take note that a decision was not played, and never will be: what it paid comes back."""
+        self.ledger = self.ledger.withdrawn(_id(decision))
+
+    def expired(self, decision: str) -> None:
+        """Wait no longer for a decision: what it paid stays paid, and it earns nothing any more."""
+        self.ledger = self.ledger.expired(_id(decision))
+
+    def _judge(self, round: Round, arms: Any) -> Judge:
+        raise NotImplementedError
+
+    def _learn(self, round: Round, observed: Outcomes, judge: Judge) -> None:
+        raise NotImplementedError
+
+    def _coming(self, round: Round, points: Array) -> Array | None:
+        """(o, P) the points of outcomes that are out, of as many features as the round has; None where none are."""
+        columns = points.shape[1] - round.contexts.shape[1]
+        alike = [out for out in self.ledger.waited_for if out.contexts.shape[1] == round.contexts.shape[1]]
+        return np.concatenate([out.points(columns) for out in alike]) if alike else None
+
+    def _out(self, round: Round, many: int, *, explorers: bool = False) -> tuple[str, ...]:
+        """The decisions that are out, or those that explore or play on credit, where they are so many.
+
+        None where the round cannot wait, as it must be filled, or promises nothing.
+        """
+        must = not round.promises or round.feasible.totals(len(round))[0] > 0
+        out = [each.decision for each in self.ledger.waited_for if each.explores or not explorers]
+        return () if must or len(out) < many else tuple(out)
+
+
+def _id(decision: Any) -> str:
+    instance("decision", decision, str, "the id of a decision, text")
+    return str(decision)
