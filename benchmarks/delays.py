@@ -140,7 +140,8 @@ def line(name: str, tallies: Iterable[Tally], serial: Iterable[Tally]) -> str:
 
 def main() -> None:
     """Every delay, with several numbers of decisions that may explore at a time."""
-    problems, rounds = (int(given) for given in (*sys.argv[1:], PROBLEMS, ROUNDS)[:2])
+    given = [int(word) for word in sys.argv[1:3]]
+    problems, rounds = (*given, *(PROBLEMS, ROUNDS)[len(given) :])
     warnings.simplefilter("ignore")
     seeds = range(FIRST, FIRST + problems)
     for name, settings in POLICIES.items():

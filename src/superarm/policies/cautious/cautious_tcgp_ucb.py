@@ -46,8 +46,8 @@ from superarm.selection import Kind, Selection
 LONGEST = 10**9  # rounds of a horizon
 RISKY = 0.5  # probability of a broken promise beyond which exploring adds no second arm, where the model is learnt
 SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
-EXPLORING_OUT = 1  # decisions that explore at a time: see benchmarks/delays.py
-MOST_OUT = 1000  # decisions that are out at a time
+EXPLORING_OUT = 2  # decisions that explore at a time, by default: docs/promises.md shows others
+MOST_OUT = 1000  # decisions that are out at a time, by default
 
 _NEW = {"opening": 0.0, "horizon": None, "watch": None, "exploring_out": EXPLORING_OUT, "most_out": MOST_OUT}
 

@@ -34,8 +34,9 @@ class MindsDecisions:
 
     def decided(self, decision: str, round: Round, selection: Selection) -> None:
         """Take note of a decision: a selection of this policy that may be played from now on. It pays for its risk."""
+        _id(decision)
         checked_round(round).check_arms(instance("selection", selection, Selection, "a superarm.Selection").arms)
-        if any(out.decision == _id(decision) for out in self.ledger.out):
+        if any(out.decision == decision for out in self.ledger.out):
             raise InvalidArgument("decision", "the id of a new decision", decision)
         self.ledger = self.ledger.decided(decision, round, selection, 1.0 - self.confidence)
 
