@@ -98,12 +98,14 @@ def test_groups_that_come_back_unpicked_do_come_back(again):
     assert [shape.effects.fresh > 0.0 for shape in model.shapes] == [not again] * 2
 
 
-def test_groups_with_functions_of_their_own_keep_them_unless_much_speaks_against_it():
-    judgement = Judgement.of(logged(Truth(effect=0.5)), 0, LEARNING, np.random.default_rng(0))
+@pytest.mark.parametrize("returned", [True, False])
+def test_groups_with_functions_of_their_own_keep_them_unless_much_speaks_against_it(returned):
+    """Of groups that do not come back nobody can tell whether what they add would stay."""
+    judgement = Judgement.of(logged(Truth(effect=0.5)), 0, LEARNING, np.random.default_rng(0), returned=returned)
     now = Shape(base=SHAPE.base, noise=0.1, effects=Effects(offset=0.1, deviation=0.1))
     needed = {rival.effects.present: nats for rival, _, nats in judgement._effects(now, now, 1.0)}
     assert needed[False, False, False] == needed[True, False, False] == 6.0
-    assert needed[False, False, True] == 2.0
+    assert needed[False, False, True] == (6.0 if returned else 2.0)
 
 
 @pytest.mark.parametrize(("prior", "spread", "expected"), [(None, 5.0, 3.0), (None, 2.0, 2.0), (PRIOR, 5.0, 5.0)])

@@ -25,7 +25,7 @@ PROMISING = 0.5  # nats by which a first guess may fall behind what is needed an
 MOST_ROWS = 200  # that shapes are judged on; their third power is the cost
 SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
 BENEFIT_OF_DOUBT = 2.0  # nats by which anything else must be better than groups with functions of their own
-LESS = 6.0  # the same of groups that differ less: effects can shrink instead, and certificates rest on them
+LESS = 6.0  # the same of groups that differ less, or come back and differ anew: certificates rest on what they are
 NOTHING, OFFSET, DEVIATION = (False, False, False), (True, False, False), (True, True, False)
 FRESH = (False, False, True)
 # Which group effects there may be (offset, deviation, fresh), and how many parts each counts as.
@@ -98,7 +98,9 @@ class Judgement:
             more = EFFECTS[parts] - EFFECTS[now.effects.present]
             needed = max(0.0, ADOPTED * more) * min(1.0, len(self.rows) / TELLING)
             if now.effects.present == DEVIATION:
-                needed = max(needed, LESS if parts in (NOTHING, OFFSET) else BENEFIT_OF_DOUBT)
+                # A group that comes back is the same one, until much speaks against it.
+                anew = parts == FRESH and not (self.returned and picked_again)
+                needed = max(needed, BENEFIT_OF_DOUBT if anew else LESS)
             elif now.effects.present == OFFSET and parts == DEVIATION:
                 needed = -BENEFIT_OF_DOUBT
             if parts == FRESH and not picked_again and now.effects.offset:  # it is all the same then
