@@ -47,8 +47,17 @@ def decision(folder: Path, times: int = 60) -> float:
     """A durable decision, in units of one sync and one selection."""
     session, alone, ratios = sa.Session.open(folder / "decide.db", policy=policy()), policy(), []
     file = os.open(folder / "raw", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    rng = np.random.default_rng(0)
+
+    def told(made: sa.Decision, round: sa.Round) -> None:
+        """Outcomes come at once, or the session would wait for them and select nothing."""
+        values = rng.normal(0.3, 0.1, size=(len(made.arms), 2))
+        session.observe(made.id, made.arms, values)
+        alone.update(round, made.arms, values)
+
     for t in range(1, WARM):
-        session.decide(a_round(t))  # until the log is used again instead of growing
+        round = a_round(t)
+        told(session.decide(round), round)  # until the log is used again instead of growing
 
     def sync() -> None:
         os.write(file, bytes(4096))
@@ -57,7 +66,9 @@ def decision(folder: Path, times: int = 60) -> float:
     for t in range(WARM, WARM + times):
         round = a_round(t)
         floor = seconds(sync) + seconds(lambda round=round: alone.select(round))
-        ratios.append(seconds(lambda round=round: session.decide(round)) / floor)
+        made: list[sa.Decision] = []
+        ratios.append(seconds(lambda round=round, made=made: made.append(session.decide(round))) / floor)
+        told(made[0], round)
     session.close()
     os.close(file)
     return statistics.median(ratios)

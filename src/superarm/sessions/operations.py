@@ -38,6 +38,7 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answ
     running.parts.remember(parts.round, round)
     arms = tuple(round.check_arms(selection.arms).tolist())
     said, words = selection_to_part(selection)
+    running.parts.remember_selection(said, selection)
     due = None if running.settings.deadline is None else time.time() + running.settings.deadline
     fact = Decided(
         decision=new_id(),

@@ -85,6 +85,7 @@ class KeptParts:
         self._offered: Mapping[str, bytes] = {}  # parts of events that are not in the journal yet, and these
         self._events: Sequence[Event] = ()
         self._rounds: OrderedDict[str, Round] = OrderedDict()
+        self._latest: tuple[str, Selection] | None = None  # as it is folded next
         self._catalogues: OrderedDict[str, dict[str, Any]] = OrderedDict()
 
     @contextmanager
@@ -101,6 +102,10 @@ class KeptParts:
         _keep(self._rounds, digest, round, KEPT)
         while len(self._rounds) > 1 and sum(each.contexts.nbytes for each in self._rounds.values()) > LARGEST:
             self._rounds.popitem(last=False)
+
+    def remember_selection(self, digest: str, selection: Selection) -> None:
+        """Keep a selection as it is decoded, until the next."""
+        self._latest = digest, selection
 
     def round(self, digest: str) -> Round:
         """The round of a digest."""
@@ -131,6 +136,8 @@ class KeptParts:
 
     def selection(self, digest: str) -> Selection:
         """The selection of a digest."""
+        if self._latest is not None and self._latest[0] == digest:
+            return self._latest[1]
         return selection_from_dict(packing.unpack(self._content(digest, "selection"), "selection"))
 
     def _content(self, digest: str, what: str) -> bytes:

@@ -268,6 +268,20 @@ def test_certificates_are_played_while_others_explore_up_to_most_out():
     assert policy.select(uncertain(4)).kind is Kind.CERTIFIED
 
 
+def test_a_prior_alone_is_not_relied_upon_again_and_again():
+    """Where the truth lies in its tail every certificate is wrong, until the first outcomes come."""
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False, exploring_out=2)
+    likely = {"constraint": sa.Mean() >= -3.0}
+    one, two = (policy.select(uncertain(t, **likely)) for t in (1, 2))
+    assert one.kind is two.kind is Kind.CERTIFIED
+    policy.decided("one", uncertain(1, **likely), one)
+    policy.decided("two", uncertain(2, **likely), two)
+    assert policy.select(uncertain(3, **likely)).waits_for == ("one", "two")
+    assert policy.select(uncertain(3, constraint=sa.Count() <= 3)).kind is Kind.CERTIFIED  # no outcome matters to it
+    policy.observed("one", uncertain(1, **likely), one.arms[:1], [[0.5, 0.5]])
+    assert policy.select(uncertain(3, **likely)).kind is Kind.CERTIFIED
+
+
 def test_what_is_out_certifies_nothing():
     """Arms whose outcomes are out are as uncertain as before, where promises are judged."""
     policy = sa.CautiousTCGPUCB(PRIOR, learn=False, exploring_out=9)

@@ -77,8 +77,8 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         rounds that are planned for; by default 40, and as many as have been played where these are more
     exploring_out
         where decisions are told apart (:meth:`decided`, as a session does): how many that explore or play on credit may
-        be out at a time. Beyond, what is certified is played, else nothing but safe arms, until outcomes come; a round
-        that must be filled cannot wait
+        be out at a time, and how many of any kind while no outcome is known. Beyond, what is certified is played, else
+        nothing but safe arms, until outcomes come; a round that must be filled cannot wait
     most_out
         in the same way, how many decisions of any kind; beyond, nothing but safe arms
     oracle
@@ -177,7 +177,9 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         start = time.perf_counter()
         posterior, points = self.learner.view(round)
         coming = self._coming(round, points)
-        waits = self._out(round, self.most_out)
+        # By the prior alone all certificates may be wrong together, in every decision until the first outcomes come.
+        blind = start_up.is_starting(round, posterior) and not start_up.seen(posterior)
+        waits = self._out(round, min(self.exploring_out, self.most_out) if blind else self.most_out)
         full = bool(waits)
         found = None
         if self._starting(round, posterior):
