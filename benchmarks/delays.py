@@ -1,4 +1,4 @@
-"""Promises while outcomes are out: `python -m benchmarks.delays [problems] [rounds]`.
+"""Promises while outcomes are out: `python -m benchmarks.delays [problems] [rounds]`, half an hour.
 
 The cautious policy decides on random problems whose truths are drawn from the prior that it is told, and outcomes come
 late, in parts of what was decided only, or never. Promises inside the account must stay within its bound, whatever
@@ -24,8 +24,10 @@ from superarm.policies.cautious.out import EXPLORING
 from superarm.regret import performance
 from superarm.selection import Kind
 
-PROBLEMS, ROUNDS = 8, 60
-FIRST = 7000  # seed of the first problem
+PROBLEMS, ROUNDS = 12, 90
+FIRST = 100  # seed of the first problem
+OTHERS = (1, 4, 1000)  # decisions that explore at a time, beside the default
+SLACK = 1e-9
 POLICIES: dict[str, dict[str, Any]] = {"cautious": {}, "cautious-fixed": {"learn": False, "opening": 0.0}}
 
 PLAYED, WITHDRAWN, EXPIRED = "played", "withdrawn", "expired"
@@ -120,38 +122,65 @@ def _news(policy: Any, decision: str, round: sa.Round, arms: Any, outcomes: Any,
     return lambda: getattr(policy, fate)(decision)
 
 
-def line(name: str, tallies: Iterable[Tally], serial: Iterable[Tally]) -> str:
+def summed(tallies: Iterable[Tally], what: str) -> float:
+    """A figure of all runs together."""
+    total: float = sum(getattr(each, what) for each in tallies)
+    return total
+
+
+def line(name: str, found: list[Tally], prompt: list[Tally]) -> str:
     """What came of the runs of one delay, beside those without any."""
-    found, prompt = list(tallies), list(serial)
     fewer, before = ([each for each in runs if each.may_pick_fewer] for runs in (found, prompt))
-    outside, was = (sum(each.outside_broken for each in runs) for runs in (fewer, before))
-    full, of = (sum(t.outside_broken for t in runs if not t.may_pick_fewer) for runs in (found, prompt))
-    reward, prompt_reward = (sum(each.reward for each in runs) for runs in (fewer, before))
+    filled, of = ([each for each in runs if not each.may_pick_fewer] for runs in (found, prompt))
     kinds = sum((each.kinds for each in found), Counter[str]())
-    broken, predicted, bound = (sum(getattr(t, what) for t in found) for what in ("inside_broken", "inside", "bound"))
-    over = sum(each.inside > each.bound + 1e-9 for each in found)
+    over = sum(each.inside > each.bound + SLACK for each in found)
     return (
-        f"{name:>8}: inside {broken} broken, {predicted:.1f} predicted, {bound:.1f} allowed, {over} runs over; outside "
-        f"{outside} (serial {was}), where rounds must be filled {full} ({of}); reward {reward / prompt_reward:.2f} of "
-        f"serial; {kinds[Kind.WAITING.name]} waits, {sum(kinds[kind.name] for kind in EXPLORING)} explore, at most "
+        f"{name:>8}: inside {summed(found, 'inside_broken')} broken, {summed(found, 'inside'):.1f} predicted, "
+        f"{summed(found, 'bound'):.1f} allowed, {over} runs over; outside {summed(fewer, 'outside_broken')} (serial "
+        f"{summed(before, 'outside_broken')}), where rounds must be filled {summed(filled, 'outside_broken')} "
+        f"({summed(of, 'outside_broken')}); reward {summed(fewer, 'reward') / summed(before, 'reward'):.2f} of serial; "
+        f"{kinds[Kind.WAITING.name]} waits, {sum(kinds[kind.name] for kind in EXPLORING)} explore, at most "
         f"{max(each.idle for each in found)} idle"
     )
 
 
-def main() -> None:
-    """Every delay, with several numbers of decisions that may explore at a time."""
+def missed(late: str, found: list[Tally], prompt: list[Tally]) -> list[str]:
+    """What was asked for and is not so."""
+    faults = [f"{late}: problem {each.problem} over its bound" for each in found if each.inside > each.bound + SLACK]
+    if late == "30":
+        fewer, before = ([each for each in runs if each.may_pick_fewer] for runs in (found, prompt))
+        if summed(fewer, "outside_broken") > 1.5 * summed(before, "outside_broken"):
+            faults.append("30: more than 1.5 times the broken promises of serial outside the account")
+        if summed(fewer, "reward") < 0.5 * summed(before, "reward"):
+            faults.append("30: less than half of the reward of serial")
+        if max(each.idle for each in fewer) > 60:
+            faults.append("30: more than 60 decisions in a row without a pick")
+    return faults
+
+
+def main() -> int:
+    """Every delay at the default of ``exploring_out``, and others of it with outcomes 30 decisions late."""
     given = [int(word) for word in sys.argv[1:3]]
     problems, rounds = (*given, *(PROBLEMS, ROUNDS)[len(given) :])
     warnings.simplefilter("ignore")
-    seeds = range(FIRST, FIRST + problems)
+    seeds, faults = range(FIRST, FIRST + problems), []
+
+    def runs(delay: Delay, settings: dict[str, Any]) -> list[Tally]:
+        return [run(BlindProblem(seed), delay, rounds, **settings) for seed in seeds]
+
     for name, settings in POLICIES.items():
-        serial = [run(BlindProblem(seed), after(0), rounds, **settings) for seed in seeds]
-        for out in (1, 2, 3, 5, 1000):
-            print(f"{name}, exploring_out={out}")
-            for late, delay in DELAYS.items():
-                tallies = [run(BlindProblem(seed), delay, rounds, exploring_out=out, **settings) for seed in seeds]
-                print(line(late, tallies, serial), flush=True)
+        print(name)
+        serial = runs(DELAYS["0"], settings)
+        for late, delay in DELAYS.items():
+            found = serial if late == "0" else runs(delay, settings)
+            faults += [f"{name}, {fault}" for fault in missed(late, found, serial)]
+            print(line(late, found, serial), flush=True)
+        for out in OTHERS:
+            found = runs(DELAYS["30"], {**settings, "exploring_out": out})
+            print(line(f"30, {out}", found, serial), flush=True)
+    print("; ".join(faults) or "delays: promises are kept as is said, at all delays")
+    return int(bool(faults))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -35,6 +35,7 @@ CHECKS = {
     "speed": ["benchmarks", "--check"],
     "kills": ["tests.sessions.soak"],
     "sessions": ["benchmarks.sessions"],
+    "delays": ["benchmarks.delays"],
 }
 
 
