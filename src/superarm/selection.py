@@ -275,7 +275,11 @@ class Selection:
     def __str__(self) -> str:
         # Rounded down: only a proved optimum reads as 1.
         alpha = "" if self.alpha is None else f", alpha {math.floor(1e6 * self.alpha) / 1e6:.6f}"
-        kind = "" if self.kind is None else f", {' for '.join([self.kind.name, *self.waits_for[:1]])}"
+        kind = (
+            ""
+            if self.kind is None
+            else f", {self.kind.name}{' for ' * bool(self.waits_for)}{', '.join(self.waits_for)}"
+        )
         head = (
             f"{len(self.arms)} arms, value {self.value:.6g} of at most {self.upper_bound:.6g}{alpha} "
             f"({self.status.name}{kind}, {self.solver}, {1e3 * self.seconds:.1f} ms)"

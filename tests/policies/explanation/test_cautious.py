@@ -136,12 +136,12 @@ def test_reasons_are_those_of_the_definition():
                 assert risks
                 assert one.reason in {Reason.PROMISE if risk >= 0.5 else Reason.NOT_CERTIFIED for risk in risks}
                 assert any(f"probability {risk:.4f}" in one.sentence or risk > 0.9999 for risk in risks)
-    assert found == set(Reason)
+    assert found == set(Reason) - {Reason.WAITING}  # nothing is out
 
 
 def a_round(constraint, **rest):
     given = {"t": 1, "contexts": np.linspace(0, 1, 12)[:, None], "groups": np.arange(12) % 3} | rest
-    return sa.Round(constraint=constraint, feasible=rest.pop("feasible", sa.AtMost(5)), **given)
+    return sa.Round(constraint=constraint, **{"feasible": sa.AtMost(5)} | given)
 
 
 def certain(n=60, level=0.2, noise=0.05):
@@ -220,4 +220,76 @@ def test_trials_name_the_groups_and_their_risks():
     risks = opened(policy.select(round))
     for label, risk in risks.items():
         assert f"{label} (breaks with probability {risk:.4f})" in said
-    assert "advance of it (1)" in said
+    cost = sum(risks.values())
+    assert f"Costs {cost:.4g} expected broken promises; saved 0, may borrow up to 1." in said
+
+
+def waiting():
+    """A round in which the outcomes of two decisions must come first, and what is picked then."""
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
+    for t, name in ((1, "one"), (2, "two")):
+        out = a_round(sa.Mean() <= 0.5, t=t)
+        policy.decided(name, out, policy.select(out))
+    round = a_round(sa.Mean() <= 0.5, t=3)
+    return policy, round, policy.select(round)
+
+
+def test_what_waits_is_not_told_to_break_a_promise():
+    policy, round, selection = waiting()
+    assert (selection.kind, len(selection.arms)) == (sa.Kind.WAITING, 0)
+    told = policy.explain(round, selection)
+    assert {one.reason for one in told.runners_up} == {Reason.WAITING}
+    assert {(one.group, one.price) for one in told.runners_up} == {(None, None)}
+    assert "outcomes of decisions that are out (one, two) must come first" in str(told)
+    assert "costs" not in str(told)
+
+
+def test_the_selection_and_its_explanation_wait_for_the_same():
+    policy, round, selection = waiting()
+    assert "WAITING for one, two," in str(selection)
+    assert "(one, two)" in policy.explain(round, selection).why
+
+
+def test_after_an_update_nothing_of_then_stands_beside_what_is_believed_now():
+    policy = sa.CautiousTCGPUCB(certain(), learn=False)
+    round = a_round(sa.Mean() <= 0.9)
+    selection = policy.select(round)
+    before = policy.explain(round, selection)
+    assert (before.same, before.upper_bound) == (True, selection.upper_bound)
+    assert "known then: 0 updates" in str(before)
+    policy.update(round, selection.arms, np.full((len(selection.arms), 2), 0.3))
+    after = policy.explain(round, selection)
+    assert not after.same
+    assert after.value > selection.upper_bound  # the bound is of what was believed then
+    assert after.upper_bound == np.inf
+    head = str(after).splitlines()[0]
+    assert f"value {after.value:.4g} as believed now" in head
+    assert "at most" not in head
+    assert "OPTIMAL" not in head
+    assert after.why == f"When it was picked: {sa.Kind.CERTIFIED.value}"
+    assert "known now: 1 update," in str(after)
+
+
+def test_prices_mean_nothing_while_a_round_explores():
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
+    round = a_round(sa.Mean() <= 0.5)
+    told = policy.explain(round, policy.select(round))
+    assert told.kind is sa.Kind.EXPLORING
+    assert told.groups
+    assert all("means nothing while the round explores" in _line(told, group.label) for group in told.groups)
+    assert "costs" not in str(told)
+    assert "Prices of the promises" not in [panel.title for panel in told.plot().vconcat]
+
+
+def _line(told, label):
+    lines = str(told).splitlines()
+    start = lines.index("touched groups, least margin first")
+    return next(line for line in lines[start:] if line.split()[0] == str(label))
+
+
+def test_a_group_that_is_smaller_than_its_cap_is_no_cap():
+    policy = sa.CautiousTCGPUCB(certain(), learn=False)
+    round = a_round(sa.Mean() <= 0.9, groups=[0] * 8 + [1] * 2 + [2] * 2, feasible=sa.AtMost(per_group=3))
+    told = policy.explain(round, policy.select(round))
+    assert "3 of at most 3" in _line(told, 0)
+    assert "2 of its 2" in _line(told, 1)

@@ -32,6 +32,7 @@ def test_every_figure_is_drawn():
     )
     policy = sa.TCGPUCB(Told(mean, 0.01), zeta=0.5)
     told = policy.explain(round, policy.select(round))
+    assert told.plot().title == "TCGPUCB, round 1"
     arms, margins, prices = values(told.plot()).values()
     assert [row["name"] for row in arms] == ["0 v · a", "4 z · c", "1 w · a", "2 x · b", "3 y · b"]
     assert [row["state"] for row in arms[2:]] == ["not picked: cap", "not picked: promise", "not picked: index"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,15 +92,15 @@ class CertifiedGrounds:
             tried = [g for g in groups if g.probability is not None and 1.0 - g.probability > self.eps]
             told = ", ".join(f"{label_text(g.label)} (breaks with probability {_broken(g)})" for g in tried[:NAMED])
             more = f" and {len(tried) - NAMED} more" if len(tried) > NAMED else ""
+            cost = number(math.fsum(1.0 - g.probability for g in tried if g.probability is not None))
             saved, advance = number(self.account.savings), number(self.account.advance)
             return (
                 f"{start_up}All groups but those on trial keep their promise with probability {sure}. On trial: {told}"
-                f"{more}. It is paid for by saved-up risk ({saved} broken promises) or an advance of it ({advance})."
+                f"{more}. Costs {cost} expected broken promises; saved {saved}, may borrow up to {advance}."
             )
         if selection.kind is Kind.WAITING:
-            ids, some = ", ".join(selection.waits_for), "safe arms alone are played" if groups else "nothing is picked"
-            said = f" ({ids})" if ids else ""
-            return f"{start_up}Outcomes of decisions that are out{said} must come first: {some}{self._by_word(groups)}."
+            some = "safe arms alone are played" if groups else "nothing is picked"
+            return f"{start_up}Outcomes of {_named(selection)} must come first: {some}{self._by_word(groups)}."
         if not groups:
             return f"{start_up}Nothing is picked: no super arm that is certified is worth having. Nothing can break."
         promised = [g for g in groups if g.threshold is not None]
@@ -120,11 +121,17 @@ class CertifiedGrounds:
             case Kind.ON_CREDIT:
                 return "this round was not made for its value, but for the likeliest promises"
             case Kind.WAITING:
-                return "outcomes that are out must come first"
+                return f"outcomes of {_named(selection)} must come first"
             case Kind.TRIAL:
                 return "the groups on trial took precedence, or the search did not come upon it"
             case _:
                 return "a certified super arm with it is worth more: the search, which is not exhaustive, missed it"
+
+
+def _named(selection: Selection) -> str:
+    """The decisions that a selection waits for."""
+    ids = ", ".join(selection.waits_for)
+    return f"decisions that are out ({ids})" if ids else "decisions that are out"
 
 
 def _broken(group: TouchedGroup) -> str:

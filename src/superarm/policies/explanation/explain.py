@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from superarm.policies.explanation.groups import Prices, explained_groups
 from superarm.policies.explanation.moves import Moves
 from superarm.policies.explanation.runners_up import runners_up
 from superarm.round import Round, checked_round
-from superarm.selection import Selection
+from superarm.selection import Kind, Selection
 
 MOST = 10  # of everything that takes work
 
@@ -28,18 +29,19 @@ def explained(grounds: Grounds, selection: Selection, most: int) -> Explanation:
     prices = Prices(moves, most)
     groups = explained_groups(moves, grounds.touched(arms), prices)
     prices.more(most)
+    same = _is_same(grounds, selection, arms)
     return Explanation(
         policy=grounds.policy,
         t=grounds.round.t,
         kind=selection.kind,
         status=selection.status,
-        why=grounds.why(selection),
+        why=_why(grounds, selection, same),
         value=moves.value,
-        upper_bound=selection.upper_bound,
-        same=_is_same(grounds, selection, arms),
+        upper_bound=selection.upper_bound if same else math.inf,  # it bounds what was believed then
+        same=same,
         arms=picked_arms(moves, most),
         groups=groups,
-        runners_up=runners_up(moves, most, prices, grounds.unsought(selection)),
+        runners_up=runners_up(moves, most, prices, grounds.unsought(selection), waits=selection.kind is Kind.WAITING),
         known=grounds.known,
         most=most,
     )
@@ -57,6 +59,12 @@ def checked_selection(round: Any, selection: Any, most: Any) -> tuple[Round, Sel
     if stated != [(grouping.labels[group], part) for group, part in zip(groups.tolist(), parts, strict=True)]:
         raise InvalidArgument("selection", "one of this round", "one whose arms are of other groups here")
     return round, selection, whole_number("most", most, 1)
+
+
+def _why(grounds: Grounds, selection: Selection, same: bool) -> str:
+    if same or (selection.kind is None and grounds.certifies):
+        return grounds.why(selection)
+    return f"When it was picked: {(selection.kind or selection.status).value}"  # the grounds of then are gone
 
 
 def _is_same(grounds: Grounds, selection: Selection, arms: IntArray) -> bool:

@@ -29,11 +29,12 @@ class Explanation:
     policy, t
         the class of the policy and the number of the round
     kind, status
-        of the selection
+        of the selection, when it was picked
     why
         why the round was of its kind, in a sentence or two
     value, upper_bound
-        u of the selection at the index, and what no allowed super arm exceeds, as the selection states it
+        u of the selection at the index, and what no allowed super arm exceeds there; infinite where ``same`` is False,
+        as the selection states it of what was believed then
     same
         whether the policy, as it is now, picks these very arms with the same beliefs; where not, all figures are of
         what it believes now
@@ -72,27 +73,33 @@ class Explanation:
 
     def plot(self) -> alt.VConcatChart:
         """A picture: what arms are worth, how promises stand, and what they cost; for notebooks, or ``.save``."""
-        return picture.picture(self.arms, self.groups, self.runners_up, self.most)
+        return picture.picture(
+            self._head(), self.arms, self.groups, self.runners_up, self.most, priced=text.unpriced(self.kind) is None
+        )
 
     def group(self, label: Hashable) -> ExplainedGroup | None:
         """The touched group of this label; None where it is not touched."""
         return next((group for group in self.groups if group.label == label), None)
 
+    def _head(self) -> str:
+        return f"{self.policy}, round {self.t}" + ("" if self.kind is None else f", {self.kind.name}")
+
     def __str__(self) -> str:
         kind = "" if self.kind is None else f", {self.kind.name}"
-        head = (
-            f"{self.policy}, round {self.t}: {len(self.arms)} arms, "
-            f"value {self.value:.4g} of at most {self.upper_bound:.4g} ({self.status.name}{kind})"
-        )
+        worth = f"value {self.value:.4g} of at most {self.upper_bound:.4g} ({self.status.name}{kind})"
+        if not self.same:
+            worth = f"value {self.value:.4g} as believed now"
+        head = f"{self.policy}, round {self.t}: {text.counted(len(self.arms), 'arm')}, {worth}"
+        unpriced = text.unpriced(self.kind)
         return "\n".join(
             [
                 head,
                 *text.wrapped(self.why),
                 *([] if self.same else text.wrapped(OTHER)),
                 *text.picked(self.arms, self.most),
-                *text.touched(self.groups, self.most),
-                *text.not_picked(self.runners_up),
-                *text.known(self.known),
+                *text.touched(self.groups, self.most, unpriced),
+                *text.not_picked(self.runners_up, unpriced),
+                *text.known(self.known, "then" if self.same else "now"),
             ]
         )
 

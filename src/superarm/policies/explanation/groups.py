@@ -49,8 +49,8 @@ class ExplainedGroup:
     ----------
     label, arms
         the group, and what was picked of it
-    cap
-        the most arms that it may give
+    cap, size
+        the most arms that it may give, and how many it has
     promise
         in words, without the threshold; None without a promise, and so are all figures below
     threshold
@@ -69,6 +69,7 @@ class ExplainedGroup:
     label: Hashable
     arms: tuple[int, ...]
     cap: int
+    size: int
     promise: str | None = None
     threshold: float | None = None
     value: float | None = None
@@ -85,7 +86,8 @@ def explained_groups(moves: Moves, touched: tuple[TouchedGroup, ...], prices: Pr
     found = []
     for group in sorted(touched, key=_tightness):
         position = round.grouping.position(group.label)
-        one = ExplainedGroup(label=group.label, arms=group.arms, cap=int(round.caps[position]))
+        size = len(round.grouping.members(position))
+        one = ExplainedGroup(label=group.label, arms=group.arms, cap=int(round.caps[position]), size=size)
         if position in promised:
             constraint = promised[position]
             price, remark = prices.of(position)

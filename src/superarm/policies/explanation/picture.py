@@ -18,15 +18,21 @@ if TYPE_CHECKING:
 WIDTH = 460  # pixels of a panel
 STEP = 20  # pixels of a row
 # Of Okabe and Ito, which stay apart for colour-blind readers; each also has a shape of its own.
-COLOURS = ("#0072b2", "#767676", "#bf8400", "#d55e00", "#6a2fa0", "#009e73")
-SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-down")
+COLOURS = ("#0072b2", "#767676", "#bf8400", "#d55e00", "#6a2fa0", "#56b4e9", "#009e73")
+SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right", "triangle-down")
 PICKED = "picked"
 
 
 def picture(
-    arms: Sequence[PickedArm], groups: Sequence[ExplainedGroup], runners_up: Sequence[RunnerUp], most: int
+    title: str,
+    arms: Sequence[PickedArm],
+    groups: Sequence[ExplainedGroup],
+    runners_up: Sequence[RunnerUp],
+    most: int,
+    *,
+    priced: bool,
 ) -> alt.VConcatChart:
-    """Three panels; of many arms and groups the first ``most``, as in the text."""
+    """Three panels, without prices two; of many arms and groups the first ``most``, as in the text."""
     import altair as alt
 
     panels = [_arms(arms[:most], runners_up, len(arms))]
@@ -39,9 +45,10 @@ def picture(
     for group in groups:
         missing.pop(label_text(group.label), None)
     prices += [(f"{label} (not touched)", price, None) for label, price in missing.items()]
-    if prices:
+    if prices and priced:
         panels.append(_prices(prices))
     whole: alt.VConcatChart = alt.vconcat(*panels).resolve_scale(color="independent", shape="independent")
+    whole.title = title
     whole.config = alt.Config.from_dict(chart_style.config(COLOURS))
     return whole
 

@@ -23,6 +23,7 @@ class Reason(enum.Enum):
     CAP = "It would be worth more, but its group has given as many arms as it may."
     PROMISE = "It would be worth more, but a group would break its promise."
     NOT_CERTIFIED = "It would be worth more, but it is not sure enough that a group would keep its promise."
+    WAITING = "It would be worth more, but outcomes of decisions that are out must come first."
     NOT_SOUGHT = "It would be worth more and break no promise, but the policy did not look for it."
 
 
@@ -58,14 +59,14 @@ class RunnerUp:
     price: Price | None = None
 
 
-def runners_up(moves: Moves, most: int, prices: Prices, unsought: str) -> tuple[RunnerUp, ...]:
-    """The first ``most`` units that were not picked, best first."""
-    return tuple(_runner_up(moves, unit, prices, unsought) for unit in moves.others[:most])
+def runners_up(moves: Moves, most: int, prices: Prices, unsought: str, *, waits: bool) -> tuple[RunnerUp, ...]:
+    """The first ``most`` units that were not picked, best first; ``waits`` whether the round waits for outcomes."""
+    return tuple(_runner_up(moves, unit, prices, unsought, waits) for unit in moves.others[:most])
 
 
-def _runner_up(moves: Moves, unit: Unit, prices: Prices, unsought: str) -> RunnerUp:
+def _runner_up(moves: Moves, unit: Unit, prices: Prices, unsought: str, waits: bool) -> RunnerUp:
     round, belief = moves.round, moves.grounds.belief
-    reason, sentence, group = _why_not(moves, unit, unsought)
+    reason, sentence, group = _why_not(moves, unit, unsought, waits)
     price = None
     if group is not None and reason in (Reason.PROMISE, Reason.NOT_CERTIFIED):
         price, _ = prices.of(group)
@@ -84,7 +85,7 @@ def _runner_up(moves: Moves, unit: Unit, prices: Prices, unsought: str) -> Runne
     )
 
 
-def _why_not(moves: Moves, unit: Unit, unsought: str) -> tuple[Reason, str, int | None]:
+def _why_not(moves: Moves, unit: Unit, unsought: str, waits: bool) -> tuple[Reason, str, int | None]:
     """The reason, in words, and the position of the group that stands against the unit, if one does."""
     outs: list[Unit | None] = [*moves.picked[::-1]]  # the least first
     if moves.has_room:
@@ -94,6 +95,8 @@ def _why_not(moves: Moves, unit: Unit, unsought: str) -> tuple[Reason, str, int 
         better.sort(key=lambda move: -moves.gain(*move))
     allowed = [move for move in better if moves.within_cap(*move)][:LOOKED_AT]
     mine = int(moves.codes[unit[0]])
+    if allowed and waits:
+        return Reason.WAITING, unsought, None
     if allowed:
         broken = moves.broken(allowed)
         if not all(broken):

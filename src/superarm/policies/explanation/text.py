@@ -11,8 +11,29 @@ from superarm.policies.explanation.groups import ExplainedGroup
 from superarm.policies.explanation.known import Known
 from superarm.policies.explanation.runners_up import RunnerUp
 from superarm.policies.explanation.words import chance, label_text, number
+from superarm.selection import Kind
 
 WIDTH = 118
+# Rounds that were not made for their value, in which what would be gained without a promise says nothing of it.
+NOT_FOR_VALUE = {
+    Kind.EXPLORING: "means nothing while the round explores",
+    Kind.ON_CREDIT: "means nothing in a round on credit",
+    Kind.WAITING: "means nothing while the round waits",
+}
+
+
+def unpriced(kind: Kind | None) -> str | None:
+    """Why prices mean nothing in a round of this kind; None where they do."""
+    return None if kind is None else NOT_FOR_VALUE.get(kind)
+
+
+def counted(number: int, what: str) -> str:
+    """How many of something.
+
+    >>> counted(1, "arm"), counted(2, "arm")
+    ('1 arm', '2 arms')
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def wrapped(sentences: str) -> list[str]:
@@ -44,18 +65,18 @@ def _replacement(replacement: Replacement | None, remark: str | None) -> str:
     )
 
 
-def touched(groups: Sequence[ExplainedGroup], most: int) -> list[str]:
-    """The touched groups."""
+def touched(groups: Sequence[ExplainedGroup], most: int, unpriced: str | None) -> list[str]:
+    """The touched groups; ``unpriced`` says why prices mean nothing, if so."""
     head = ("group", "arms", "promise", "value", "margin", "kept with probability", "price of its promise")
     rows = [
         (
             label_text(group.label),
-            f"{len(group.arms)} of at most {group.cap}",
+            f"{len(group.arms)} of {'at most' if group.cap < group.size else 'its'} {group.cap}",
             "none" if group.promise is None else f"{group.promise} {number(group.threshold)}",
             number(group.value),
             "" if group.margin is None else f"{group.margin + 0.0:+.4g}",
             "your word" if group.vouched else chance(group.probability),
-            _price(group),
+            _price(group) if unpriced is None or group.promise is None else unpriced,
         )
         for group in groups[:most]
     ]
@@ -71,25 +92,25 @@ def _price(group: ExplainedGroup) -> str:
     return number(price.gain) + (" or more" if price.at_most is None else f" to {number(price.at_most)}")
 
 
-def not_picked(runners_up: Sequence[RunnerUp]) -> list[str]:
+def not_picked(runners_up: Sequence[RunnerUp], unpriced: str | None) -> list[str]:
     """The runners-up."""
     head = ("arm", "group", "index 1", "why not")
     rows = []
     for one in runners_up:
-        price = "" if one.price is None else f"; that promise costs {number(one.price.gain)}"
+        price = "" if one.price is None or unpriced is not None else f"; that promise costs {number(one.price.gain)}"
         said = f"{one.reason.name.lower().replace('_', ' ')}: {one.sentence}{price}"
         rows.append((arm_text(one.arms, one.ids), label_text(one.label), number(one.index), said))
     return _section("not picked, largest index first", head, rows, len(rows))
 
 
-def known(what: Known) -> list[str]:
-    """What was known."""
-    counts = f"{what.updates} updates"
+def known(what: Known, when: str) -> list[str]:
+    """What was known, and when: then or now."""
+    counts = counted(what.updates, "update")
     if what.decisions is not None:
-        counts += f", {what.decisions} decisions with outcomes"
+        counts += f", {counted(what.decisions, 'decision')} with outcomes"
     if what.outcomes is not None:
         counts += f", {what.outcomes[0]} first and {what.outcomes[1]} second outcomes"
-    return [f"known then: {counts}", *(f"  {line}" for line in what.believed)]
+    return [f"known {when}: {counts}", *(f"  {line}" for line in what.believed)]
 
 
 def arm_text(arms: tuple[int, ...], ids: tuple[Any, ...] | None = None) -> str:

@@ -28,13 +28,13 @@ def number(value: float | None) -> str:
 
 
 def chance(probability: float | None) -> str:
-    """A probability in four places; only what is certain reads as 0 or 1.
+    """A probability in four places; none reads as 0 or 1, which only rounding makes of what is very sure.
 
-    >>> chance(0.98765), chance(1.0 - 1e-9), chance(1e-9), chance(1.0), chance(None)
-    ('0.9877', 'over 0.9999', 'below 0.0001', '1', '')
+    >>> chance(0.98765), chance(1.0 - 1e-9), chance(1.0), chance(0.0), chance(None)
+    ('0.9877', 'over 0.9999', 'over 0.9999', 'below 0.0001', '')
     """
-    if probability is None or probability in (0.0, 1.0):
-        return number(probability)
+    if probability is None:
+        return ""
     if probability > 0.9999:
         return "over 0.9999"
     return "below 0.0001" if probability < 0.0001 else f"{probability:.4f}"
