@@ -575,6 +575,7 @@ CALLS: dict[str, Call] = {
         _asked("redact", id=None, label=None),
         takes={"label": LABELS},
     ),
+    "Session.decisions": Call(_asked("decisions", label="shop"), takes={"label": LABELS}),
     "Session.at": Call(_asked("at", seq=1)),
     "Session.explain": Call(
         lambda: (
@@ -605,7 +606,7 @@ CALLS: dict[str, Call] = {
     **{
         f"Session.{name}": Call(_asked(name))
         for name in (
-            *("decisions", "pending", "outcomes", "promises", "calibration"),
+            *("pending", "outcomes", "promises", "calibration"),
             *("snapshot", "verify", "close", "rebase", "expire"),
         )
     },

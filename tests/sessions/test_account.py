@@ -85,7 +85,7 @@ def test_what_has_expired_is_waited_for_no_longer_and_earns_nothing(tmp_path, mo
     one = session.decide(a_round(1, **hard))
     assert one.selection.kind is Kind.EXPLORING
     two = session.decide(a_round(2, **hard))
-    assert (two.selection.kind, two.selection.waits_for, two.state) == (Kind.WAITING, (one.id,), "complete")
+    assert (two.selection.kind, two.selection.waits_for, two.state) == (Kind.WAITING, (one.id,), "empty")
     clock[0] += 61.0
     three = session.decide(a_round(3, **hard))
     assert three.selection.kind is Kind.EXPLORING

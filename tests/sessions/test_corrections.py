@@ -177,3 +177,18 @@ def test_a_correction_that_would_poison_the_policy_is_refused_when_it_is_learnt(
     session.correct(decision.id, decision.arms[0], 1, 0.5)
     session.rebase()
     session.close()
+
+
+def test_a_correction_that_is_not_learnt_yet_is_said(tmp_path):
+    with Session.open(tmp_path / "s.db", policy=policy(), durability="normal") as session:
+        decision = session.decide(a_round(1))
+        session.observe(decision.id, decision.arms, outcomes(1, decision.arms))
+        assert "correction" not in repr(session)
+        session.correct(decision.id, decision.arms[0], 1, 0.25)
+        assert "1 correction not yet learnt: rebase()" in repr(session)
+        assert session.notes == ("1 correction not yet learnt: rebase()",)
+    with Session.open(tmp_path / "s.db") as session:
+        assert session.notes == ("1 correction not yet learnt: rebase()",)
+        session.rebase()
+        assert session.notes == ()
+        assert "correction" not in repr(session)

@@ -42,11 +42,13 @@ def test_silence_may_mean_nothing(tmp_path, clock):
     assert len(session.pending()) == 0
     assert policy_to_bytes(session.policy) == before
     assert session.observe(two.id, two.arms, outcomes(2, two.arms)).state == "complete"  # late, and learnt
-    assert session.observe(one.id, one.arms[:1], [[0.5, 0.25]]).state == "partial"
+    assert session.observe(one.id, one.arms[:1], [[0.5, 0.25]]).state == "expired"  # nothing is waited for
+    assert len(session.pending()) == 0
+    assert "0 decisions out" in repr(session)
     assert policy_to_bytes(session.policy) != before
     assert session.verify().ok
     session.close()
-    assert opened(tmp_path / "s.db", deadline=3600).decisions()["state"].to_list() == ["partial", "complete"]
+    assert opened(tmp_path / "s.db", deadline=3600).decisions()["state"].to_list() == ["expired", "complete"]
 
 
 def test_silence_may_mean_a_default_for_all_silent_ones(tmp_path, clock):
@@ -63,7 +65,7 @@ def test_silence_may_mean_a_default_for_all_silent_ones(tmp_path, clock):
     assert session.decision(one.id).state == "expired"
     # What comes late takes the place of what was assumed, and is learnt by a rebase.
     late = session.observe(one.id, one.arms[1:2], [[0.75, np.nan]])
-    assert (late.new, late.known, late.state) == (1, 0, "partial")
+    assert (late.new, late.known, late.state) == (1, 0, "expired")
     assert session.observe(one.id, one.arms[1:2], [[0.75, np.nan]]).known == 1
     with pytest.raises(sa.errors.Conflict):
         session.observe(one.id, one.arms[1:2], [[0.5, np.nan]])

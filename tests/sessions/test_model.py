@@ -35,6 +35,8 @@ class Dictionary:
             return "redacted"
         if known["withdrawn"]:
             return "withdrawn"
+        if not len(known["arms"]):
+            return "empty"
         seen = len({(arm, outcome) for arm, outcome, _ in known["cells"]})
         return "complete" if seen == 2 * len(known["arms"]) else "partial" if seen else "open"
 
@@ -166,7 +168,9 @@ class Sessions(RuleBasedStateMachine):
     @rule(name=NAMES)
     def withdraw(self, name):
         id = self.some(name)
-        if self.model.decisions[id]["played"] or self.model.decisions[id]["redacted"]:
+        known = self.model.decisions[id]
+        empty = len(known["arms"]) == 0 and not known["withdrawn"]
+        if known["played"] or known["redacted"] or empty:
             with pytest.raises(sa.errors.Conflict):
                 self.session.withdraw(id)
         else:

@@ -107,9 +107,13 @@ def test_a_label_takes_all_its_decisions(tmp_path):
     record = session.record(a_round(4, arm_ids=["x", "b", "c", "d", "e", "f"]), [0, 1], np.zeros((2, 2)))
     for decision in (kept, *gone):
         session.observe(decision.id, decision.arms, outcomes(decision.t, decision.arms))
+    assert set(session.decisions(label="x")["decision"]) == {gone[0].id, gone[1].id, record.decision}
+    assert len(session.decisions(label="nobody")) == 0
     assert set(session.redact(label="x").decisions) == {gone[0].id, gone[1].id, record.decision}
     assert policy_to_bytes(session.policy) == taught({1: kept})
-    assert session.redact(label="x").decisions == ()
+    for unknown in ("x", "nobody"):  # what is erased is not known any more
+        with pytest.raises(sa.errors.InvalidArgument, match=r"label: expected a label .* not erased"):
+            session.redact(label=unknown)
     assert session.verify().ok
     session.close()
 

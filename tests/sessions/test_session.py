@@ -164,8 +164,31 @@ def test_large_rounds_do_not_fill_the_memory(session, monkeypatch):
 
 def test_an_empty_choice_waits_for_nothing(session):
     decision = session.decide(contexts=np.empty((0, 2)), feasible=sa.AtMost(2))
-    assert (len(decision.arms), decision.state) == (0, "complete")
+    assert (len(decision.arms), decision.state, session.decision(decision.id).state) == (0, "empty", "empty")
+    assert session.decisions()["state"].to_list() == ["empty"]
     assert len(session.pending()) == 0
+    with pytest.raises(sa.errors.Conflict, match=r"is empty: .* use a new key"):
+        session.withdraw(decision.id)
+    assert session.decision(decision.id).state == "empty"
+    assert (
+        session.record(sa.Round(t=2, contexts=np.eye(2), feasible=sa.AtMost(2)), [], np.empty((0, 2))).state == "empty"
+    )
+
+
+def test_the_key_of_a_withdrawn_decision_is_used_up(session):
+    one = session.decide(a_round(1), key="monday")
+    session.withdraw(one.id)
+    with pytest.raises(
+        sa.errors.Conflict, match=f"key 'monday' is of decision {one.id}, which was withdrawn.* new key"
+    ):
+        session.decide(a_round(1), key="monday")
+    assert session.decide(a_round(2), key="monday again").state == "open"
+
+
+def test_a_session_is_made_by_open(tmp_path):
+    for given in ({}, {"policy": policy()}):
+        with pytest.raises(sa.errors.InvalidArgument, match=r"expected Session.open\(path, policy=...\)"):
+            Session(tmp_path / "x.db", **given)
 
 
 BAD = {

@@ -24,7 +24,8 @@ class Decision:
     selection
         what was picked, with its certificate; as it was when the decision was made
     state
-        ``open``, ``partial`` or ``complete`` by its outcomes, or ``withdrawn``
+        ``open``, ``partial`` or ``complete`` by its outcomes; ``empty`` where nothing was picked, so that nothing is
+        waited for; ``withdrawn``; ``expired`` where nothing more is waited for, whatever has come
     replayed
         whether an earlier call with the same key made it
     """

@@ -40,7 +40,7 @@ def exported(store: Store, folder: str | os.PathLike[str], last: int) -> Path:
     bodies = {digest: store.part(digest) for digest in named}
     kept = [(digest, body) for digest, body in bodies.items() if body is not None]
     pl.DataFrame(kept, schema={"digest": pl.String, "body": pl.Binary}, orient="row").write_parquet(path / PARTS)
-    decisions_frame(store.standings()).write_parquet(path / "decisions.parquet")
+    decisions_frame(store, store.standings()).write_parquet(path / "decisions.parquet")
     outcomes_frame(store).write_parquet(path / "outcomes.parquet")
     replace_file(path / EVENTS, ("\n".join(lines) + "\n").encode("utf-8"))  # last: it says that all is there
     return path

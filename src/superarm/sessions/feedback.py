@@ -141,8 +141,10 @@ class Feedback:
     def redact(self, id: str | None = None, *, label: Any = None) -> Redaction:
         """Erase contexts, labels and outcomes of a decision, or of all decisions in whose rounds a label occurs.
 
-        The policy is taught anew without them. That a decision was made, its id, number and key stay. What it was like
-        before cannot be replayed any more; exports and copies of the file are yours to erase.
+        A label erases these decisions as a whole, with the arms and outcomes of all others in them:
+        ``decisions(label=...)`` shows beforehand which. A label that occurs in none is refused. The policy is taught
+        anew without them. That a decision was made, its id, number and key stay. What it was like before cannot be
+        replayed any more; exports and copies of the file are yours to erase.
 
         Parameters
         ----------
@@ -160,5 +162,9 @@ class Feedback:
         self._running.do(lambda: operations.played(self._running, id))
 
     def withdraw(self, id: str) -> None:
-        """Say that a decision was not acted upon and never will be; nothing is waited for any more."""
+        """Say that a decision was not acted upon and never will be; nothing is waited for any more.
+
+        Its key is used up: to ask for it again is a :class:`~superarm.errors.Conflict`, a new key decides anew. One
+        that picked nothing cannot be withdrawn.
+        """
         self._running.do(lambda: operations.withdraw(self._running, id))

@@ -16,7 +16,8 @@ from superarm.sessions.decision import Decision
 from superarm.sessions.export import exported
 from superarm.sessions.history import state_after
 from superarm.sessions.promised import calibration_frame, promised, promises_frame
-from superarm.sessions.running import Running
+from superarm.sessions.redaction import with_label
+from superarm.sessions.running import Answer, Running
 from superarm.sessions.teaching import copied
 from superarm.sessions.verify import Verified, verified
 from superarm.sessions.views import decisions_frame, outcomes_frame
@@ -34,18 +35,28 @@ class Looks:
         """A decision that the policy made, as it stands now."""
         return self._running.do(lambda: operations.found(self._running, id))
 
-    def decisions(self) -> pl.DataFrame:
-        """All decisions and records, one row each: id, number, time, state, arms, and how many outcomes there are."""
+    def decisions(self, *, label: Any = None) -> pl.DataFrame:
+        """All decisions and records, one row each: id, number, time, state, arms, and how many outcomes there are.
+
+        Parameters
+        ----------
+        label
+            of a group, or an arm id: only those in whose rounds it occurs, which ``redact(label=...)`` would erase
+        """
         self._running.durable()
-        return decisions_frame(self._running.store.standings())
+        store = self._running.store
+        if label is None:
+            return decisions_frame(store, store.standings())
+        found = self._running.do(lambda: Answer(value=set(with_label(self._running, label))))
+        return decisions_frame(store, [each for each in store.standings() if each.id in found])
 
     def pending(self) -> pl.DataFrame:
         """The decisions that wait for outcomes, as :meth:`decisions` has them."""
         self._running.durable()
-        return decisions_frame(self._running.store.standings(out=True))
+        return decisions_frame(self._running.store, self._running.store.standings(out=True))
 
     def outcomes(self) -> pl.DataFrame:
-        """All outcomes that are known, one row each: decision, arm, outcome (1 or 2), sample, value in force."""
+        """All outcomes that are known, one row each: decision, arm, its id, outcome (1, 2), sample, value in force."""
         self._running.durable()
         return outcomes_frame(self._running.store)
 
@@ -59,7 +70,7 @@ class Looks:
         return promises_frame(promised(self._running.store))
 
     def calibration(self) -> pl.DataFrame:
-        """Broken promises beside those predicted, by decision; those of which nothing is known are left out.
+        """Broken promises beside those predicted, by decision and t; those of which nothing is known are left out.
 
         :func:`superarm.calibration.promises_verdict` judges it.
         """

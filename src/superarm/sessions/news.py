@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from superarm.arguments import Array
 from superarm.errors import Conflict
 from superarm.sessions.events import Corrected, Observed, Pairs
-from superarm.sessions.standing import COMPLETE, OPEN, PARTIAL, Cell, Standing
+from superarm.sessions.standing import Cell, Standing
 
 LATE = "came after silence was taken for an answer"
 
@@ -47,8 +47,7 @@ class News:
     @property
     def state(self) -> str:
         """How the decision stands once it is known."""
-        seen = self.standing.seen + self.fills + len(self.late)
-        return COMPLETE if seen >= self.standing.cells else PARTIAL if seen else OPEN
+        return replace(self.standing, seen=self.standing.seen + self.fills + len(self.late)).state
 
     @classmethod
     def of(cls, standing: Standing, cells: Sequence[Cell], arms: tuple[int, ...], values: Array, sample: str) -> News:

@@ -23,7 +23,7 @@ from superarm.sessions.requests import (
     request_digest,
 )
 from superarm.sessions.running import Answer, Draft, Running
-from superarm.sessions.standing import COMPLETE, OPEN, PARTIAL
+from superarm.sessions.standing import COMPLETE, EMPTY, OPEN, PARTIAL
 
 
 def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answer[Decision]:
@@ -31,6 +31,7 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answ
     request = request_digest("decide", digest)
     known = running.answered(key, request)
     if known is not None:
+        _still_stands(running, known, key)
         return Answer(value=known_decision(running, known))
     round = asked.numbered(running.state.t)
     selection = running.state.policy.select(round)
@@ -49,9 +50,16 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answ
         selection=said,
         due=due,
     )
-    decision = Decision(id=fact.decision, t=round.t, selection=selection, state=OPEN if arms else COMPLETE)
+    decision = Decision(id=fact.decision, t=round.t, selection=selection, state=OPEN if arms else EMPTY)
     draft = Draft(fact=fact, parts={**parts.content, said: words}, key=key, request=request)
     return Answer(value=decision, drafts=[draft])
+
+
+def _still_stands(running: Running, event: Event, key: str | None) -> None:
+    """Refuse to hand out a decision that was withdrawn, as whoever asks again means to act upon it."""
+    found = running.standing(event.decision)
+    if found.withdrawn:
+        raise Conflict(f"key {key!r} is of decision {found.id}, which was withdrawn; to decide anew, use a new key")
 
 
 def known_decision(running: Running, event: Event) -> Decision:
@@ -97,7 +105,7 @@ def record(
         probabilities=chances,
     )
     new = sum(value is not None for pair in fact.values for value in pair)
-    state = COMPLETE if new == 2 * len(places) else PARTIAL if new else OPEN
+    state = EMPTY if not places else COMPLETE if new == 2 * len(places) else PARTIAL if new else OPEN
     draft = Draft(fact=fact, parts=parts.content, key=key, request=request)
     return Answer(value=_recorded(fact, state), drafts=[draft])
 
@@ -126,6 +134,10 @@ def played(running: Running, id: Any) -> Answer[None]:
 def withdraw(running: Running, id: Any) -> Answer[None]:
     """Note that a decision never will be acted upon."""
     standing = running.kept(id)
+    if not standing.arms and not standing.withdrawn:
+        raise Conflict(
+            f"decision {id} is empty: nothing was picked, so nothing is to be withdrawn; to decide anew, use a new key"
+        )
     if standing.played:
         raise Conflict(f"decision {id} was acted upon, as was said or as its outcomes show: it cannot be withdrawn")
     return Answer(value=None, drafts=[] if standing.withdrawn else [Draft(fact=Withdrawn(decision=standing.id))])

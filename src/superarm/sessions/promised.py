@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from superarm.sessions.events import Decided
 from superarm.sessions.parts import KeptParts
 from superarm.sessions.standing import Standing
 from superarm.sessions.stores.store import Store
-from superarm.wire.labels import label_to_data
+from superarm.sessions.views import label_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +79,7 @@ def promises_frame(found: Iterator[Promised]) -> pl.DataFrame:
             each.standing.t,
             each.standing.state,
             None if each.selection.kind is None else each.selection.kind.name,
-            _text(group.label),
+            label_text(group.label),
             list(group.arms),
             group.threshold,
             group.probability,
@@ -96,10 +95,10 @@ def promises_frame(found: Iterator[Promised]) -> pl.DataFrame:
 
 def calibration_frame(found: Iterator[Promised]) -> pl.DataFrame:
     """Broken promises beside those predicted, a row for every decision of which something is known."""
+    import polars as pl
+
     known = [each for each in found if each.kept]
-    return calibration.promises([each.selection for each in known], [each.kept for each in known])
-
-
-def _text(label: Hashable) -> str:
-    """A label as text; what is none, as the journal spells it."""
-    return label if isinstance(label, str) else json.dumps(label_to_data(label))
+    counts = calibration.promises([each.selection for each in known], [each.kept for each in known])
+    decisions = pl.Series("decision", [each.standing.id for each in known], dtype=pl.String)
+    rounds = pl.Series("t", [each.standing.t for each in known], dtype=pl.Int64)
+    return counts.select(decisions, rounds, pl.exclude("round"))

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.groups import label_array
 from superarm.sessions.events import Decided, Event, Recorded, Redacted, erased, parts_of
 from superarm.sessions.running import Answer, Draft, Running
@@ -22,7 +22,10 @@ class Redaction:
 
 def redact(running: Running, id: Any, label: Any) -> Answer[Redaction]:
     """Erase a decision, or all decisions in whose rounds a label or arm id occurs."""
-    ids = [running.standing(id).id] if id is not None else list(_with_label(running, _checked(label)))
+    ids = [running.standing(id).id] if id is not None else list(with_label(running, label))
+    if not ids:
+        expected = "a label of a group, or an arm id, that occurs in a decision which is not erased"
+        raise InvalidArgument("label", expected, safe_repr(label))
     ids = [each for each in ids if not running.standing(each).redacted]
     drafts = [_draft(running, each, ids) for each in ids]
     last = running.state.seq + len(drafts)
@@ -42,7 +45,9 @@ def _draft(running: Running, id: str, ids: Sequence[str]) -> Draft:
     return Draft(fact=Redacted(decision=id), facts=facts, gone=tuple(dict.fromkeys(gone)))
 
 
-def _with_label(running: Running, label: Hashable) -> Iterator[str]:
+def with_label(running: Running, label: Any) -> Iterator[str]:
+    """Decisions and records that are not erased, in whose rounds a label or arm id occurs."""
+    label = _checked(label)
     for event in running.journal.events():
         fact = event.fact
         if isinstance(fact, Decided | Recorded) and fact.round:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
+from superarm.errors import InvalidArgument, type_of
 from superarm.policies.policy import Policy
 from superarm.sessions import operations, start
 from superarm.sessions.decision import Decision
@@ -29,11 +30,6 @@ class Session(Feedback, Looks):
     its effect once. Threads may share a session, and processes a file: whoever is behind reads on and decides again.
     Sessions are made by :meth:`open`.
 
-    Attributes
-    ----------
-    notes
-        what to know of how the session was continued, in words; mostly nothing
-
     >>> import numpy as np, superarm as sa, tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> session = sa.Session.open(f"{folder.name}/shop.db", policy=sa.CUCB())
@@ -51,9 +47,23 @@ class Session(Feedback, Looks):
     >>> folder.cleanup()
     """
 
-    def __init__(self, running: Running, notes: tuple[str, ...] = ()) -> None:
+    def __init__(self, running: Running, notes: tuple[str, ...] = (), **given: Any) -> None:
+        if given or not isinstance(running, Running):
+            raise InvalidArgument(
+                "Session", "Session.open(path, policy=...), which makes or continues one", type_of(running)
+            )
         self._running = running
-        self.notes = notes
+        self._notes = notes
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of how the session was continued and what it has not learnt yet, in words; mostly nothing."""
+        waiting = self._unlearnt()
+        return (*self._notes, waiting) if waiting else self._notes
+
+    def _unlearnt(self) -> str:
+        many = self._running.state.corrected
+        return f"{many} correction{'s' if many > 1 else ''} not yet learnt: rebase()" if many else ""
 
     @classmethod
     def open(
@@ -169,4 +179,5 @@ class Session(Feedback, Looks):
 
     def __repr__(self) -> str:
         state = self._running.state
-        return f"Session({type(state.policy).__name__}, {state.seq} events, {len(state.out)} decisions out)"
+        said = f"{type(state.policy).__name__}, {state.seq} events, {len(state.out)} decisions out"
+        return f"Session({', '.join(filter(None, (said, self._unlearnt())))})"

@@ -9,8 +9,8 @@ from typing import Any
 from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Played, Recorded, Redacted, Withdrawn
 
 OPEN, PARTIAL, COMPLETE, WITHDRAWN, EXPIRED = "open", "partial", "complete", "withdrawn", "expired"
-REDACTED = "redacted"
-BLANK: dict[str, Any] = {"round": "", "arms": (), "seen": 0, "corrections": 0, "late": False, "due": None}
+EMPTY, REDACTED = "empty", "redacted"
+BLANK: dict[str, Any] = {"round": "", "selection": "", "arms": (), "seen": 0, "corrections": 0, "due": None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,8 @@ class Standing:
         when it was made
     t
         number of its round
-    round
-        digest of its round
+    round, selection
+        digests of its round, and of the selection where the policy made one
     arms
         that were picked
     seen
@@ -51,8 +51,6 @@ class Standing:
         whether it never will be
     expired
         whether nothing more is waited for
-    late
-        whether outcomes came after that
     corrections
         how many cells were given another value
     redacted
@@ -61,6 +59,8 @@ class Standing:
         whether somebody else chose
     due
         when silence is taken for an answer
+    key
+        under which it was asked for
     """
 
     id: str
@@ -74,11 +74,12 @@ class Standing:
     played: bool = False
     withdrawn: bool = False
     expired: bool = False
-    late: bool = False
     corrections: int = 0
     redacted: bool = False
     recorded: bool = False
     due: float | None = None
+    key: str | None = None
+    selection: str = ""
 
     @property
     def cells(self) -> int:
@@ -87,21 +88,26 @@ class Standing:
 
     @property
     def state(self) -> str:
-        """open, partial, complete, withdrawn, expired or redacted; where nothing was picked, nothing is waited for."""
+        """open, partial, complete, withdrawn, expired or redacted; empty where nothing was picked.
+
+        What came late stays expired, as nothing more is waited for, until it is complete.
+        """
         if self.redacted:
             return REDACTED
         if self.withdrawn:
             return WITHDRAWN
+        if not self.arms:
+            return EMPTY
         if self.seen >= self.cells:
             return COMPLETE
-        if self.expired and not self.late:
+        if self.expired:
             return EXPIRED
         return PARTIAL if self.seen else OPEN
 
     @property
     def is_out(self) -> bool:
         """Whether outcomes are still waited for."""
-        return not self.expired and self.state in (OPEN, PARTIAL)
+        return self.state in (OPEN, PARTIAL)
 
 
 def first(event: Event) -> Standing:
@@ -121,6 +127,8 @@ def first(event: Event) -> Standing:
         played=recorded,
         recorded=recorded,
         due=fact.due if isinstance(fact, Decided) else None,
+        key=event.key,
+        selection=fact.selection if isinstance(fact, Decided) else "",
     )
 
 
@@ -131,14 +139,13 @@ def after(standing: Standing | None, event: Event) -> Standing:
     standing = replace(standing, changed=event.seq)
     match event.fact:
         case Observed(fills=fills):
-            late = standing.late or (standing.expired and fills > 0)
-            return replace(standing, seen=standing.seen + fills, played=True, late=late)
+            return replace(standing, seen=standing.seen + fills, played=True)
         case Expired():
             return replace(standing, expired=True)
         case Redacted():
             return replace(standing, redacted=True, **BLANK)
         case Corrected(assumed=True):
-            return replace(standing, seen=standing.seen + 1, played=True, late=True)
+            return replace(standing, seen=standing.seen + 1, played=True)
         case Corrected():
             return replace(standing, corrections=standing.corrections + 1)
         case Played():

@@ -19,7 +19,7 @@ from superarm.sessions.stores.store import Entry
 
 FORMAT = "superarm sessions"
 SCHEMA = 1  # of what is the truth
-DERIVED = 3  # of what follows from it
+DERIVED = 4  # of what follows from it
 
 TRUTH = (
     "CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
