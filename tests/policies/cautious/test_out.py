@@ -11,6 +11,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 import superarm as sa
 from superarm.errors import InvalidArgument
 from superarm.policies.cautious.certificates import Judge
+from superarm.policies.cautious.delayed import COMING
 from superarm.policies.cautious.explore import Uncertainty
 from superarm.policies.cautious.ledger import REMEMBERED, Ledger
 from superarm.policies.policy import DelayedPolicy
@@ -323,6 +324,15 @@ def test_variances_given_what_is_out_are_those_of_a_posterior_that_has_seen_it()
         uncertainty.covariance(np.arange(3), np.arange(9)), posterior.covariance(round.contexts[:3], round.contexts)[1]
     )
     assert pytest.approx(judge.noise) == NOISE**2
+
+
+def test_many_decisions_out_do_not_take_ever_more_time():
+    policy = sa.CautiousTCGPUCB(PRIOR, learn=False, opening=0.0)
+    for number in range(200):
+        policy.decided(str(number), uncertain(number + 1), stated([0.0] * 5, Kind.CERTIFIED))
+    coming = policy._coming(uncertain(201), uncertain(201).contexts)
+    assert coming.shape == (COMING, 1)
+    np.testing.assert_array_equal(coming[-5:], uncertain(200).contexts[:5])  # the latest
 
 
 def test_a_group_whose_outcomes_are_out_is_not_opened_again():

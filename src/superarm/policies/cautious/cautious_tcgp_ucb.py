@@ -244,10 +244,10 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
             chosen = (on_credit(search) or known) if best is None else best
             # The empty super arm breaks no promise.
             return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen, reasons
-        variance = np.square(search.judge.belief.std[:, 1])
-        if search.coming is not None:
-            variance = Uncertainty(search.judge, search.coming).variance
-        teaches = variance - search.judge.passing >= self.must_teach * search.judge.noise
+        enough = self.must_teach * search.judge.noise
+        teaches = np.square(search.judge.belief.std[:, 1]) - search.judge.passing >= enough
+        if search.coming is not None and teaches.any():
+            teaches &= Uncertainty(search.judge, search.coming).variance - search.judge.passing >= enough
         opened, reasons = opening(best, search, self.ledger.expectant(), teaches)
         tried = opened or trial(best, search, balance=self.ledger.account.savings, teaches=teaches)
         chosen = tried or best

@@ -18,6 +18,8 @@ from superarm.policies.cautious.ledger import Ledger
 from superarm.round import Outcomes, Round, checked_round
 from superarm.selection import Selection
 
+COMING = 500  # points of outcomes that are out and count as seen where teaching is judged, at most: time grows as o^2
+
 
 class MindsDecisions:
     """The part of the cautious policy that is told what is out.
@@ -70,10 +72,10 @@ class MindsDecisions:
         raise NotImplementedError
 
     def _coming(self, round: Round, points: Array) -> Array | None:
-        """(o, P) the points of outcomes that are out, of as many features as the round has; None where none are."""
+        """(o, P) the latest points of outcomes that are out, of as many features as the round has; None: none are."""
         columns = points.shape[1] - round.contexts.shape[1]
         alike = [out for out in self.ledger.waited_for if out.contexts.shape[1] == round.contexts.shape[1]]
-        return np.concatenate([out.points(columns) for out in alike]) if alike else None
+        return np.concatenate([out.points(columns) for out in alike[-COMING:]])[-COMING:] if alike else None
 
     def _out(self, round: Round, many: int, *, explorers: bool = False) -> tuple[str, ...]:
         """The decisions that are out, or those that explore or play on credit, where they are so many.
