@@ -313,7 +313,7 @@ def test_safe_arms_stay_with_a_round():
     mine[:] = False
     assert round.safe.tolist() == [True, False, True]
     assert dataclasses.replace(round, t=2).safe.tolist() == [True, False, True]
-    assert "3 arms in 1 dimensions, 2 safe," in repr(round)
+    assert "3 arms in 1 dimension, 2 safe," in repr(round)
     assert "safe" not in repr(Round(**THREE))
     assert Round(t=1, contexts=np.empty((0, 1)), feasible=AtMost(1), safe=[]).safe.shape == (0,)
     assert Round(**THREE, safe=pd.Series([True, False, True], dtype="boolean")).safe.tolist() == [True, False, True]
@@ -482,3 +482,20 @@ def test_a_column_with_gaps_text_or_times_is_named(column, fragment):
     with pytest.raises(InvalidArgument) as caught:
         sa.Round.from_frame(column.to_frame(), contexts=["x"], t=1, feasible=sa.AtMost(1))
     assert f"contexts: expected {fragment}" in str(caught.value)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_of_contexts_names_the_column_that_is_wrong(frame):
+    with pytest.raises(InvalidArgument, match=r"^contexts: expected columns of numbers, got column 'name' of dtype"):
+        sa.Round(t=1, contexts=frame({"x": [1.0, 2.0], "name": ["a", "b"]}), feasible=sa.AtMost(1))
+    round = sa.Round(t=1, contexts=frame({"x": [1.0, 2.0], "y": [3, 4]}), feasible=sa.AtMost(1))
+    assert round.contexts.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+
+
+def test_one_of_anything_is_told_as_one():
+    assert repr(sa.Round(t=1, contexts=[[0.1]], constraint=sa.Sum() >= 0.1, feasible=sa.AtMost(1))).startswith(
+        "Round(t=1, 1 arm in 1 dimension, 1 group, 1 kind of promise, "
+    )
+    assert "2 arms in 2 dimensions, 1 group, no promise" in repr(
+        sa.Round(t=1, contexts=np.zeros((2, 2)), feasible=sa.AtMost(1))
+    )

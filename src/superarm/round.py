@@ -17,6 +17,7 @@ from superarm.rewards.promise import Promise, promises_of
 from superarm.rewards.reward import Reward, is_per_arm
 from superarm.rewards.simple import Sum
 from superarm.storage.content import content, digest, label_content
+from superarm.words import counted
 
 LARGEST = 1e100  # an outcome: squares and sums of those up to this are numbers
 
@@ -142,9 +143,10 @@ class Round:
 
     def __repr__(self) -> str:
         safe = "" if self.safe is None else f", {np.count_nonzero(self.safe)} safe"
+        kinds = f"{counted(len(self.promises), 'kind')} of promise" if self.promises else "no promise"
         return (
-            f"Round(t={self.t}, {len(self)} arms in {self.contexts.shape[1]} dimensions{safe}, "
-            f"{len(self.labels)} groups, {len(self.promises)} kinds of promise, {self.feasible}, {self.reward})"
+            f"Round(t={self.t}, {counted(len(self), 'arm')} in {counted(self.contexts.shape[1], 'dimension')}{safe}, "
+            f"{counted(len(self.labels), 'group')}, {kinds}, {self.feasible}, {self.reward})"
         )
 
     @property
@@ -268,6 +270,9 @@ def _context_column(column: Any, name: str) -> Array:
 
 
 def _contexts(contexts: Any) -> Array:
+    if hasattr(contexts, "columns") and hasattr(contexts, "to_numpy"):  # a frame: the column that is wrong has a name
+        for name in contexts.columns:
+            _context_column(contexts[name], name)
     array = real_array(contexts, "contexts", "numbers of shape (M, D)")
     if array.ndim != 2:
         hint = "; a single feature is contexts[:, None]" if array.ndim == 1 else ""

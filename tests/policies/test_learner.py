@@ -132,3 +132,18 @@ def test_a_posterior_that_cannot_learn_is_refused_at_once(name):
         POLICIES[name](True, Own())
     with pytest.raises(InvalidArgument, match=r"learn: expected True, False, None or a superarm\.Learning"):
         POLICIES[name]("yes")
+
+
+def test_a_policy_is_told_in_a_short_line():
+    assert repr(sa.TCGPUCB()) == "TCGPUCB(updates=0)"
+    assert repr(sa.CautiousTCGPUCB(confidence=0.95, seed=3)) == (
+        "CautiousTCGPUCB(confidence=0.95, seed=3, updates=0, watch=Watch(certificates not widened))"
+    )
+    prior = sa.GaussianProcess(sa.Matern52(lengthscale=0.5), noise_std=0.1)
+    assert repr(sa.TCGPTS(prior, learn=False)) == f"TCGPTS(posterior={prior!r}, learn=False, updates=0)"
+
+
+def test_what_a_policy_does_as_outcomes_come_is_told_in_plain_words():
+    said = str(sa.CautiousTCGPUCB())
+    assert "learns hyperparameters, scales and effects of groups as outcomes come" in said
+    assert "certificates not widened, as no outcomes lie further from what was believed than the model allows" in said

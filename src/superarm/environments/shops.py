@@ -53,7 +53,7 @@ class Shops:
 
     >>> import numpy as np
     >>> next(Shops(coupons=40, most=5).rounds(np.random.default_rng(0)))
-    Round(t=1, 40 arms in 3 dimensions, 12 groups, 1 kinds of promise, AtMost(k=5, per_group=None), Sum())
+    Round(t=1, 40 arms in 3 dimensions, 12 groups, 1 kind of promise, AtMost(k=5, per_group=None), Sum())
     """
 
     seed: int = 0

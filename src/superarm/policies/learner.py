@@ -12,7 +12,7 @@ from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.oracle import SuperArmOracle, checked_oracle
-from superarm.policies.policy import StorablePolicy
+from superarm.policies.policy import StorablePolicy, settings_of
 from superarm.policies.ties import tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
 from superarm.posteriors.model import Model
@@ -113,7 +113,7 @@ class Learner:
         self.largest_round = max(self.largest_round, len(round))
 
 
-@dataclass(eq=False, init=False)
+@dataclass(eq=False, init=False, repr=False)
 class LearningPolicy(StorablePolicy):
     """A policy that learns by conditioning a posterior."""
 
@@ -123,6 +123,15 @@ class LearningPolicy(StorablePolicy):
     def posterior(self) -> Posterior | None:
         """What is believed now; None where nothing was given and no outcome has come."""
         return self.learner.posterior
+
+    def __repr__(self) -> str:
+        """What it believes, the settings that are not the usual ones, and how much it has learnt."""
+        usual = {name: repr(value) for name, value in settings_of(type(self)()).items()}
+        given = {name: repr(value) for name, value in settings_of(self).items()}
+        said = ", ".join(f"{name}={value}" for name, value in given.items() if value != usual[name])
+        watch = vars(self).get("watch")
+        parts = [said, f"updates={self.learner.updates}", *([] if watch is None else [f"watch={watch!r}"])]
+        return f"{type(self).__name__}({', '.join(part for part in parts if part)})"
 
     def __str__(self) -> str:
         """What has been learnt and adopted, in words."""
@@ -134,7 +143,7 @@ class LearningPolicy(StorablePolicy):
             known = "no prior, and no outcomes yet" if learner.posterior is None else repr(learner.posterior)
             lines = [
                 f"posterior: {known}",
-                "adapts" if learner.learning is not None else "learn=False: hyperparameters stay",
+                _learns(learner),
             ]
         else:
             assert model.log is not None
@@ -151,6 +160,13 @@ class LearningPolicy(StorablePolicy):
         came. Every call counts, so the same outcome given twice is two observations.
         """
         self.learner.update(round, Outcomes.of(round, arms, outcomes))  # Alg. 1, line 11
+
+
+def _learns(learner: Learner) -> str:
+    if learner.learning is None:
+        return "learn=False: hyperparameters stay"
+    more = "" if learner.model is None else ", scales and effects of groups"
+    return f"learns hyperparameters{more} as outcomes come"
 
 
 def _learning(learn: bool | Learning | None, posterior: Posterior | None) -> Learning | None:

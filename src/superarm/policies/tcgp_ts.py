@@ -42,7 +42,7 @@ class SamplingPosterior(Posterior, Protocol):
 
 
 @storage.storable
-@dataclass(eq=False, init=False)
+@dataclass(eq=False, init=False, repr=False)
 class TCGPTS(LearningPolicy):
     """Thompson sampling: plays the super arm that would be best if one draw of both outcomes were the truth.
 

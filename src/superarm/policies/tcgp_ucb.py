@@ -27,7 +27,7 @@ HOW = "Arms and promises are judged at upper confidence bounds, which hope for t
 
 
 @storage.storable
-@dataclass(eq=False, init=False)
+@dataclass(eq=False, init=False, repr=False)
 class TCGPUCB(LearningPolicy):
     """Thresholded combinatorial GP-UCB: optimistic about rewards and about promises, each with its own width.
 

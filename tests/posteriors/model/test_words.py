@@ -55,3 +55,16 @@ def test_each_adoption_has_a_line():
     taken = adopted((None, None), (scaled, scaled), 1)
     assert len(taken) == 2
     assert all("scale taken from the outcomes (mean 500" in line for line in taken)
+    assert len(adopted((None, None), (scaled, scaled), 1, (True, False))) == 1
+
+
+def test_no_scale_is_taken_from_outcomes_that_have_not_come():
+    policy = sa.TCGPUCB()
+    round = sa.Round(t=1, contexts=np.linspace(0, 1, 4)[:, None], feasible=sa.AtMost(4))
+    policy.update(round, np.arange(4), np.column_stack([[1.0, 2.0, 3.0, 4.0], np.full(4, np.nan)]))
+    said = str(policy)
+    assert "outcome 1: scale taken from the outcomes" in said
+    assert "outcome 2: scale taken" not in said
+    assert "outcome 2: no outcomes yet: scale 1 assumed; smooth" in said
+    policy.update(round, np.arange(4), np.column_stack([np.full(4, np.nan), [1.0, 2.0, 3.0, 4.0]]))
+    assert "no outcomes yet" not in str(policy)

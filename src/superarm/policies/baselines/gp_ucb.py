@@ -31,7 +31,7 @@ def _unwrapped(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 @storage.storable(upgrade=_unwrapped)
-@dataclass(eq=False, init=False)
+@dataclass(eq=False, init=False, repr=False)
 class OCLOKUCB(TCGPUCB):
     """Picks the best super arm at the upper confidence bounds, whatever was promised to the groups.
 
@@ -58,7 +58,7 @@ class OCLOKUCB(TCGPUCB):
 
 
 @storage.storable(upgrade=_unwrapped)
-@dataclass(eq=False, init=False)
+@dataclass(eq=False, init=False, repr=False)
 class CGPUCB(OCLOKUCB):
     """Plays the single arm with the largest upper confidence bound; per-group caps of 0 still close a group.
 

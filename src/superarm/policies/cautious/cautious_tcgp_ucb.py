@@ -53,7 +53,7 @@ _NEW = {"opening": 0.0, "horizon": None, "watch": None, "exploring_out": EXPLORI
 
 
 @storage.storable(upgrade=lambda fields: {**_NEW, **fields})
-@dataclass(eq=False, init=False)
+@dataclass(eq=False, init=False, repr=False)
 class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
     """Keeps promises from the first round: every touched group is certified, or the selection says why not.
 

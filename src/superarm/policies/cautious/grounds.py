@@ -16,10 +16,11 @@ from superarm.policies.cautious.account import Account
 from superarm.policies.cautious.search import Search
 from superarm.policies.cautious.start_up import LEAST
 from superarm.policies.explanation.known import Known
-from superarm.policies.explanation.words import chance, label_text, number
+from superarm.policies.explanation.words import label_text
 from superarm.posteriors.posterior import Belief
 from superarm.round import Round
 from superarm.selection import Kind, Selection, TouchedGroup
+from superarm.words import chance, number
 
 NAMED = 5  # groups in a sentence
 

@@ -136,6 +136,9 @@ def _looked_at(codes: IntArray, points: Array) -> Mask:
     return looked
 
 
+AS_COMPUTED = "certificates not widened"
+
+
 @storable(shapes={"evidence": "6 12 9"})
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Watch:
@@ -163,11 +166,11 @@ class Watch:
 
     def __str__(self) -> str:
         if self.since is None:
-            return "certificates not widened"
+            return f"{AS_COMPUTED}, as no outcomes lie further from what was believed than the model allows"
         return f"certificates widened since t = {self.since}: {self.widening}"
 
     def __repr__(self) -> str:
-        return f"Watch({self})"
+        return f"Watch({AS_COMPUTED if self.since is None else self})"
 
     def after(self, seen: Residuals, t: int) -> Watch:
         """The watch when the outcomes of round t have come; a warning where the first widening lasts."""

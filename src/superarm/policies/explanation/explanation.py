@@ -13,6 +13,7 @@ from superarm.policies.explanation.known import Known
 from superarm.policies.explanation.runners_up import RunnerUp
 from superarm.policies.explanation.words import as_json
 from superarm.selection import Kind, Status
+from superarm.words import counted
 
 if TYPE_CHECKING:
     import altair as alt
@@ -89,7 +90,7 @@ class Explanation:
         worth = f"value {self.value:.4g} of at most {self.upper_bound:.4g} ({self.status.name}{kind})"
         if not self.same:
             worth = f"value {self.value:.4g} as believed now"
-        head = f"{self.policy}, round {self.t}: {text.counted(len(self.arms), 'arm')}, {worth}"
+        head = f"{self.policy}, round {self.t}: {counted(len(self.arms), 'arm')}, {worth}"
         unpriced = text.unpriced(self.kind)
         return "\n".join(
             [

@@ -10,7 +10,8 @@ from superarm.policies.explanation.arms import PickedArm
 from superarm.policies.explanation.groups import ExplainedGroup, Price
 from superarm.policies.explanation.runners_up import Reason, RunnerUp
 from superarm.policies.explanation.text import arm_text
-from superarm.policies.explanation.words import as_json, chance, label_text, number
+from superarm.policies.explanation.words import as_json, label_text
+from superarm.words import chance, number
 
 if TYPE_CHECKING:
     import altair as alt

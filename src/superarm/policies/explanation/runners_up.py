@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from superarm.policies.explanation.groups import Price, Prices
 from superarm.policies.explanation.moves import Moves, Unit
-from superarm.policies.explanation.words import chance, label_text, number, pair
+from superarm.policies.explanation.words import label_text, pair
 from superarm.rewards.reward import is_additive
 from superarm.selection import EXACT
+from superarm.words import chance, number
 
 LOOKED_AT = 64  # moves of one runner-up, those of most worth
 LIKELY = 0.5  # probability of a broken promise from which on it is the promise, and not the certificate, that forbids

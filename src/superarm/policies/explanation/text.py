@@ -10,8 +10,9 @@ from superarm.policies.explanation.arms import PickedArm, Replacement
 from superarm.policies.explanation.groups import ExplainedGroup
 from superarm.policies.explanation.known import Known
 from superarm.policies.explanation.runners_up import RunnerUp
-from superarm.policies.explanation.words import chance, label_text, number
+from superarm.policies.explanation.words import label_text
 from superarm.selection import Kind
+from superarm.words import chance, counted, number
 
 WIDTH = 118
 # Rounds that were not made for their value, in which what would be gained without a promise says nothing of it.
@@ -25,15 +26,6 @@ NOT_FOR_VALUE = {
 def unpriced(kind: Kind | None) -> str | None:
     """Why prices mean nothing in a round of this kind; None where they do."""
     return None if kind is None else NOT_FOR_VALUE.get(kind)
-
-
-def counted(number: int, what: str) -> str:
-    """How many of something.
-
-    >>> counted(1, "arm"), counted(2, "arm")
-    ('1 arm', '2 arms')
-    """
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def wrapped(sentences: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Labels and numbers, as text and as plain JSON data, whatever they are."""
+"""Labels as text, and whatever is explained as plain JSON data."""
 
 from __future__ import annotations
 
@@ -16,28 +16,6 @@ from superarm.errors import safe_repr
 
 LONGEST = 40  # letters of a label that are shown
 LARGEST = 1024  # bits of a whole number that JSON readers take
-
-
-def number(value: float | None) -> str:
-    """A number in four digits, and nothing where there is none.
-
-    >>> number(0.123456), number(-0.0), number(None)
-    ('0.1235', '0', '')
-    """
-    return "" if value is None else f"{value + 0.0:.4g}"
-
-
-def chance(probability: float | None) -> str:
-    """A probability in four places; none reads as 0 or 1, which only rounding makes of what is very sure.
-
-    >>> chance(0.98765), chance(1.0 - 1e-9), chance(1.0), chance(0.0), chance(None)
-    ('0.9877', 'over 0.9999', 'over 0.9999', 'below 0.0001', '')
-    """
-    if probability is None:
-        return ""
-    if probability > 0.9999:
-        return "over 0.9999"
-    return "below 0.0001" if probability < 0.0001 else f"{probability:.4f}"
 
 
 def label_text(label: Any) -> str:

@@ -81,8 +81,17 @@ class Model:
 
     def lines(self) -> list[str]:
         """In words: the shape of each output, and what was adopted; none of a shape that is as it was given."""
-        named = zip(NAMES, self.shapes or (), strict=False)
-        return [*(f"{name}: {shape_in_words(shape)}" for name, shape in named), *self.story]
+        lines = []
+        for output, shape in enumerate(self.shapes or ()):
+            unseen = ""
+            if not self._any(output):
+                unseen = "no outcomes yet" + (": scale 1 assumed; " if self.given is None else "; ")
+            lines.append(f"{NAMES[output]}: {unseen}{shape_in_words(shape)}")
+        return [*lines, *self.story]
+
+    def _any(self, output: int) -> bool:
+        """Whether an outcome of this output has come."""
+        return self.log is not None and len(self.log.outcomes(output)) > 0
 
     @property
     def decisions(self) -> int:
@@ -192,7 +201,7 @@ class Model:
             return self, posterior
         shapes = (found[0][0], found[1][0])
         model = replace(self, shapes=shapes, given=None if self.given is None else (found[0][1], found[1][1]))
-        story = adopted(now, shapes, self.decisions)
+        story = adopted(now, shapes, self.decisions, (self._any(0), self._any(1)))
         return replace(model, story=(*self.story, *story)[-LINES:]), _posterior(shapes, self.log, model.columns)
 
     def _shape(

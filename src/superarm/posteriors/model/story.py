@@ -10,10 +10,14 @@ from superarm.posteriors.model.shape import Effects, Shape, stationary_kind
 NAMES = ("outcome 1", "outcome 2")
 
 
-def adopted(before: Iterable[Shape | None], now: Iterable[Shape], decisions: int) -> list[str]:
-    """A line for each thing in which the shapes of the outputs differ from those before."""
+def adopted(
+    before: Iterable[Shape | None], now: Iterable[Shape], decisions: int, seen: Iterable[bool] = (True, True)
+) -> list[str]:
+    """A line for each thing in which the shapes of the outputs differ from those before, where outcomes were seen."""
     lines = []
-    for name, old, new in zip(NAMES, before, now, strict=True):
+    for name, old, new, any_seen in zip(NAMES, before, now, seen, strict=True):
+        if old is None and not any_seen:
+            continue  # nothing is taken from outcomes that have not come
         lines += [f"after decision {decisions}, {name}: {change}" for change in _changes(old, new)]
     return lines
 
