@@ -24,12 +24,14 @@ from rich.text import Text
 import superarm
 from superarm.datasets.download import RELEASES
 from superarm.datasets.movielens import report_fetch
-from superarm.errors import SuperarmError
+from superarm.errors import InvalidArgument, SuperarmError
 from superarm.experiments import runner
 from superarm.experiments.paper import STUDIES
 from superarm.experiments.paper import demo as small_study
 from superarm.experiments.results import read
 from superarm.experiments.studies import POLICIES, settings_by_policy, study, with_sweep
+from superarm.sessions.lines import decision_lines
+from superarm.sessions.stores.sqlite import session_names
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
@@ -219,18 +221,17 @@ def demo(
 
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Of the sessions.")]
+Last = Annotated[int, typer.Option(min=1, help="How many decisions, from the latest back.")]
 Name = Annotated[str, typer.Option("--name", help="Of the session.")]
 
 
 @contextmanager
 def _session(file: Path, name: str) -> Iterator[superarm.Session]:
     """A session that is there; none is made by looking at one."""
-    from superarm.sessions.stores.sqlite import session_names
-
     with _plain_errors():
         known = session_names(file)
         if name not in known:
-            raise superarm.errors.InvalidArgument("--name", f"one of {', '.join(known) or 'none'}", name)
+            raise InvalidArgument("--name", f"one of {', '.join(known)}", name)
         with superarm.Session.open(file, name=name) as held:
             for note in held.notes:
                 _warn(note)
@@ -241,22 +242,20 @@ def _session(file: Path, name: str) -> Iterator[superarm.Session]:
 def list_sessions(file: File) -> None:
     """The sessions of a file, with how far each has come."""
     with _plain_errors():
-        from superarm.sessions.stores.sqlite import session_names
-
         table = Table("session", "policy", "decisions", "waiting", box=None, pad_edge=False, header_style="bold")
         for name in session_names(file):
             with superarm.Session.open(file, name=name) as held:
-                state = held.decisions()["state"]
-                out = state.is_in(["open", "partial"]).sum()
-                table.add_row(name, type(held.policy).__name__, str(len(state)), str(out))
+                made, out = held.decisions(), held.pending()
+                table.add_row(name, type(held.policy).__name__, str(len(made)), str(len(out)))
         console.print(table)
 
 
 @session.command()
-def show(file: File, name: Name = "main") -> None:
+def show(file: File, name: Name = "main", last: Last = 20) -> None:
     """What the policy has learnt, and how the latest decisions stand."""
     with _session(file, name) as held:
-        console.print(repr(held), str(held.policy), str(held.decisions().tail(10)), sep="\n", markup=False)
+        lines = [repr(held), str(held.policy), *decision_lines(held.decisions().tail(last))]
+        console.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
 @session.command()
@@ -278,7 +277,10 @@ def replay(
 ) -> None:
     """Save the policy as it was after an event."""
     with _session(file, name) as held:
-        policy: Any = held.policy if at is None else held.at(at)
+        try:
+            policy: Any = held.policy if at is None else held.at(at)
+        except InvalidArgument as error:
+            raise InvalidArgument("--at", error.expected, error.came) from None
         policy.save(out)
 
 
@@ -291,11 +293,15 @@ def snapshot(file: File, name: Name = "main") -> None:
 
 @session.command()
 def explain(
-    file: File, decision: Annotated[str, typer.Argument(metavar="ID", help="Of the decision.")], name: Name = "main"
+    file: File,
+    decision: Annotated[str | None, typer.Argument(metavar="[ID]", help="Of the decision, or how it begins.")] = None,
+    key: Annotated[str | None, typer.Option(help="Of the decision, in place of its id.")] = None,
+    t: Annotated[int | None, typer.Option("--t", min=1, help="Number of its round, in place of its id.")] = None,
+    name: Name = "main",
 ) -> None:
     """Why the policy made a decision, by what it knew then."""
     with _session(file, name) as held:
-        console.print(str(held.explain(decision)), markup=False, soft_wrap=True)
+        console.print(str(held.explain(decision, key=key, t=t)), markup=False, soft_wrap=True)
 
 
 @session.command()

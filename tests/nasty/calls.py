@@ -580,7 +580,7 @@ CALLS: dict[str, Call] = {
     "Session.explain": Call(
         lambda: (
             (session := sa.Session.open(MemoryStore(), policy=sa.TCGPUCB())).explain,
-            {"id": session.decide(a_round()).id, "most": 2},
+            {"id": session.decide(a_round()).id, "key": None, "t": None, "most": 2},
         ),
     ),
     "Session.export": Call(_asked("export", folder=Path("out")), takes={"folder": PATH}),
@@ -598,11 +598,18 @@ CALLS: dict[str, Call] = {
     ),
     "Session.record": Call(
         _asked(
-            "record", round=a_round(t=2), arms=[0, 3], outcomes=[[0.5, 0.5], [0.1, 0.1]], probabilities=None, key="k"
+            "record",
+            round=a_round(t=2),
+            arms=[0, 3],
+            outcomes=[[0.5, 0.5], [0.1, 0.1]],
+            probabilities=None,
+            key="k",
+            by=None,
         ),
         takes={"key": ("text",), "outcomes": ("missing",)},
     ),
-    **{f"Session.{name}": Call(_asked(name, id=None)) for name in ("decision", "played", "withdraw")},
+    **{f"Session.{name}": Call(_asked(name, id=None)) for name in ("played", "withdraw")},
+    "Session.decision": Call(_asked("decision", id=None, key=None, t=None)),
     **{
         f"Session.{name}": Call(_asked(name))
         for name in (

@@ -57,9 +57,46 @@ def test_a_decision_is_explained(file):
     assert "expected the id of a decision" in said("explain", file, "nobody", code=1)
 
 
+def test_every_decision_is_one_plain_line_with_its_whole_id(file):
+    with Session.open(file) as session:
+        ids = session.decisions()["decision"].to_list()
+        missing = session.decisions()["missing"].to_list()
+        arms = [len(session.decision(id).arms) for id in ids]
+    found = CliRunner().invoke(app, ["session", "show", str(file)], env={"COLUMNS": "80"}).output.splitlines()
+    lines = [line.split(maxsplit=7) for line in found if line[:36] in ids]
+    assert [line[0] for line in lines] == ids
+    assert [line[1] for line in lines] == ["1", "2", "3"]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", line[2]) for line in lines)
+    assert [line[4] for line in lines] == ["complete", "complete", "open"]
+    assert [(int(line[5]), int(line[6])) for line in lines] == list(zip(arms, missing, strict=True))
+    assert [line[7] for line in lines] == ["day 1", "day 2", "day 3"]
+    assert ids[0] not in said("show", file, "--last", 2)
+
+
+def test_a_decision_is_explained_by_key_number_and_beginning_of_its_id(file):
+    with Session.open(file) as session:
+        ids = session.decisions()["decision"].to_list()
+    whole = said("explain", file, ids[1])
+    assert said("explain", file, "--key", "day 2") == said("explain", file, "--t", 2) == whole
+    short = next(ids[1][:n] for n in range(4, 37) if sum(id.startswith(ids[1][:n]) for id in ids) == 1)
+    assert said("explain", file, short) == whole
+    assert "as 3 decisions begin with these" in said("explain", file, ids[1][:4], code=1)
+    assert "session.decision(key=...)" in said("explain", file, "day 2", code=1)
+    assert "key=, or t=" in said("explain", file, code=1)
+
+
+def test_a_file_without_a_session_is_told(tmp_path):
+    SQLiteStore(tmp_path / "empty.db").close()
+    for words in (["list"], ["show"], ["verify"]):
+        assert "empty.db: holds no session" in said(*words, tmp_path / "empty.db", code=1)
+
+
 def test_the_policy_as_it_was_is_saved(file, tmp_path):
     said("replay", file, tmp_path / "now")
     said("replay", file, tmp_path / "then", "--at", 3)
+    assert "--at: expected a whole number from 1 to 6, got 500" in said(
+        "replay", file, tmp_path / "no", "--at", 500, code=1
+    )
     with Session.open(file) as session:
         assert policy_to_bytes(sa.load(tmp_path / "now")) == policy_to_bytes(session.policy)
         assert policy_to_bytes(sa.load(tmp_path / "then")) == policy_to_bytes(session.at(3))

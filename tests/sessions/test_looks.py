@@ -97,3 +97,43 @@ def test_what_does_not_explain_says_so(tmp_path):
         with pytest.raises(sa.errors.UnknownDecision, match="not a record"):
             session.explain(receipt.decision)
     assert policy()
+
+
+def test_decisions_are_found_by_key_and_number(tmp_path):
+    with Session.open(tmp_path / "s.db", policy=sa.CautiousTCGPUCB(), durability="normal") as session:
+        names = [f"coupon {arm}" for arm in range(6)]
+        one = session.decide(a_round(1, arm_ids=names), key="monday")
+        two = session.decide(a_round(5))
+        record = session.record(a_round(6, arm_ids=range(6)), [2], [[0.1, 0.2]], key="log", by="id")
+        session.observe(one.id, one.arms[:1], [[0.5, 0.1]], key="told")
+        assert session.decision(key="monday").id == session.decision(t=1).id == one.id
+        assert session.decision(t=5).id == two.id
+        assert session.explain(key="monday").t == session.explain(t=1).t == 1
+        again = session.decision(one.id)
+        for each in (one, again):
+            assert (each.key, each.kind, each.arm_ids) == (
+                "monday",
+                one.selection.kind,
+                tuple(names[a] for a in one.arms),
+            )
+        assert (two.key, two.arm_ids) == (None, None)
+        frame = session.decisions()
+        assert frame["key"].to_list() == ["monday", None, "log"]
+        assert frame["kind"].to_list() == [one.kind.name, two.kind.name, None]
+        ids = session.outcomes().select("decision", "arm_id").unique(maintain_order=True).rows()
+        assert ids == [(one.id, names[one.arms[0]]), (record.decision, "2")]
+        for wrong in ({"key": "nobody"}, {"key": "told"}, {"key": "log"}, {"t": 2}, {"t": 6}, {"id": "xxxx"}):
+            with pytest.raises(sa.errors.UnknownDecision):
+                session.decision(**wrong)
+        for wrong in ({}, {"key": "monday", "t": 1}, {"id": one.id, "t": 1}, {"key": 3}, {"t": "x"}):
+            with pytest.raises(sa.errors.InvalidArgument):
+                session.decision(**wrong)
+
+
+def test_an_id_that_is_none_is_told_what_it_is(tmp_path):
+    with Session.open(tmp_path / "s.db", policy=policy(), durability="normal") as session:
+        decision = session.decide(a_round(1), key="monday")
+        with pytest.raises(sa.errors.UnknownDecision, match=r"this is a key, by which session.decision"):
+            session.observe("monday", decision.arms, outcomes(1, decision.arms))
+        with pytest.raises(sa.errors.UnknownDecision, match=f"as decision.id, got the decision {decision.id} itself$"):
+            session.observe(decision, decision.arms, outcomes(1, decision.arms))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 import time
 import uuid
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from superarm.arguments import IntArray
-from superarm.selection import Selection
+from superarm.selection import Kind, Selection
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -28,6 +29,10 @@ class Decision:
         waited for; ``withdrawn``; ``expired`` where nothing more is waited for, whatever has come
     replayed
         whether an earlier call with the same key made it
+    key
+        under which it was asked for; None: without one
+    arm_ids
+        of the picked arms, in the order of ``arms``; None where the round has none
     """
 
     id: str
@@ -35,11 +40,18 @@ class Decision:
     selection: Selection
     state: str
     replayed: bool = False
+    key: str | None = None
+    arm_ids: tuple[Hashable, ...] | None = None
 
     @property
     def arms(self) -> IntArray:
         """The picked arms, ascending."""
         return self.selection.arms
+
+    @property
+    def kind(self) -> Kind | None:
+        """On what ground a policy that certifies picked the arms; None from others."""
+        return self.selection.kind
 
 
 @dataclass(frozen=True, kw_only=True)

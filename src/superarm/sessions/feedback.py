@@ -116,7 +116,14 @@ class Feedback:
         return self._running.do(lambda: told.expire(self._running, time.time()))
 
     def record(
-        self, round: Any, arms: Any, outcomes: Any, *, probabilities: Any = None, key: str | None = None
+        self,
+        round: Any,
+        arms: Any,
+        outcomes: Any,
+        *,
+        probabilities: Any = None,
+        key: str | None = None,
+        by: str | None = None,
     ) -> Receipt:
         """Learn from somebody else's choice, as from a log: the way to start with what is known already.
 
@@ -132,11 +139,13 @@ class Feedback:
             (k,) with which each arm was picked, where lots were drawn; None where not
         key
             of this call
+        by
+            "position" or "id": how arms are named, where arm_ids are whole numbers as well
         """
         asked, key = Asked.of(round, {}), checked_key(key)
         digest = "" if key is None else asked.digest()
         running = self._running
-        return running.do(lambda: operations.record(running, asked, arms, outcomes, probabilities, key, digest))
+        return running.do(lambda: operations.record(running, asked, arms, outcomes, probabilities, key, by, digest))
 
     def redact(self, id: str | None = None, *, label: Any = None) -> Redaction:
         """Erase contexts, labels and outcomes of a decision, or of all decisions in whose rounds a label occurs.

@@ -18,6 +18,7 @@ from superarm.sessions.history import state_after
 from superarm.sessions.promised import calibration_frame, promised, promises_frame
 from superarm.sessions.redaction import with_label
 from superarm.sessions.running import Answer, Running
+from superarm.sessions.search import meant
 from superarm.sessions.teaching import copied
 from superarm.sessions.verify import Verified, verified
 from superarm.sessions.views import decisions_frame, outcomes_frame
@@ -31,12 +32,23 @@ class Looks:
 
     _running: Running
 
-    def decision(self, id: str) -> Decision:
-        """A decision that the policy made, as it stands now."""
-        return self._running.do(lambda: operations.found(self._running, id))
+    def decision(self, id: str | None = None, *, key: str | None = None, t: int | None = None) -> Decision:
+        """A decision that the policy made, as it stands now.
+
+        Parameters
+        ----------
+        id
+            of the decision, or the beginning of it where no other begins so; or None
+        key
+            under which it was asked for; or None
+        t
+            number of its round; or None
+        """
+        found = meant(self._running, id, key, t)
+        return self._running.do(lambda: operations.found(self._running, found.id))
 
     def decisions(self, *, label: Any = None) -> pl.DataFrame:
-        """All decisions and records, one row each: id, number, time, state, arms, and how many outcomes there are.
+        """All decisions and records, one row each: id, number, time, key, kind, state, arms, and how many outcomes.
 
         Parameters
         ----------
@@ -83,11 +95,21 @@ class Looks:
         seq = whole_number("seq", seq, 1, state.seq)
         return copied(state_after(self._running.store, seq, state.fingerprint).policy)
 
-    def explain(self, id: str, *, most: int = MOST) -> Explanation:
-        """Why the policy made a decision, by what it knew then: see :meth:`superarm.TCGPUCB.explain`."""
+    def explain(
+        self, id: str | None = None, *, key: str | None = None, t: int | None = None, most: int = MOST
+    ) -> Explanation:
+        """Why the policy made a decision, by what it knew then: see :meth:`superarm.TCGPUCB.explain`.
+
+        Parameters
+        ----------
+        id, key, t
+            which decision: see :meth:`decision`
+        most
+            alternatives that are shown
+        """
         running = self._running
-        decision = self.decision(id)
-        standing = running.standing(id)
+        standing = meant(running, id, key, t)
+        decision = self.decision(standing.id)
         policy: Any = self.at(standing.seq - 1)
         if not callable(getattr(policy, "explain", None)):
             raise InvalidArgument("id", "a decision of a policy that explains", type(policy).__name__)

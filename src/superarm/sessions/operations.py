@@ -20,6 +20,7 @@ from superarm.sessions.requests import (
     checked_probabilities,
     checked_range,
     pairs_of,
+    picked_ids,
     request_digest,
 )
 from superarm.sessions.running import Answer, Draft, Running
@@ -50,7 +51,14 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answ
         selection=said,
         due=due,
     )
-    decision = Decision(id=fact.decision, t=round.t, selection=selection, state=OPEN if arms else EMPTY)
+    decision = Decision(
+        id=fact.decision,
+        t=round.t,
+        selection=selection,
+        state=OPEN if arms else EMPTY,
+        key=key,
+        arm_ids=picked_ids(round, arms),
+    )
     draft = Draft(fact=fact, parts={**parts.content, said: words}, key=key, request=request)
     return Answer(value=decision, drafts=[draft])
 
@@ -68,7 +76,15 @@ def known_decision(running: Running, event: Event) -> Decision:
     assert isinstance(fact, Decided)
     state = running.kept(fact.decision).state
     selection = running.parts.selection(fact.selection)
-    return Decision(id=fact.decision, t=fact.t, selection=selection, state=state, replayed=True)
+    return Decision(
+        id=fact.decision,
+        t=fact.t,
+        selection=selection,
+        state=state,
+        replayed=True,
+        key=event.key,
+        arm_ids=picked_ids(running.parts.round(fact.round), fact.arms),
+    )
 
 
 def found(running: Running, id: Any) -> Answer[Decision]:
@@ -81,11 +97,11 @@ def found(running: Running, id: Any) -> Answer[Decision]:
 
 
 def record(
-    running: Running, asked: Asked, arms: Any, outcomes: Any, probabilities: Any, key: str | None, digest: str
+    running: Running, asked: Asked, arms: Any, outcomes: Any, probabilities: Any, key: str | None, by: Any, digest: str
 ) -> Answer[Receipt]:
     """Learn what somebody else picked, and what came of it."""
     everything = tuple(range(len(asked.round)))
-    places, values = checked_outcomes(asked.round, everything, arms, outcomes, None)
+    places, values = checked_outcomes(asked.round, everything, arms, outcomes, by)
     chances = checked_probabilities(probabilities, len(places))
     request = request_digest("record", digest, places, pairs_of(values), chances)
     if (known := running.answered(key, request)) is not None:

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -125,6 +125,11 @@ def arm_positions(round: Round, picked: tuple[int, ...], arms: Any, by: Any = No
         if len(places[name]) > 1:
             raise InvalidArgument("arms", "positions, as several picked arms have this id", safe_repr(name))
     return round.check_arms([places[name][0] for name in names])
+
+
+def picked_ids(round: Round, arms: Iterable[int]) -> tuple[Hashable, ...] | None:
+    """The ids of some arms, where the round has any."""
+    return None if round.arm_ids is None else tuple(plain(round.arm_ids[arm]) for arm in arms)
 
 
 def _few(values: tuple[Any, ...], most: int = 8) -> str:

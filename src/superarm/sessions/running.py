@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from superarm.errors import Conflict, StoreUnavailable, SuperarmError, UnknownDecision, safe_repr
 from superarm.sessions import fold
+from superarm.sessions.decision import Decision
 from superarm.sessions.events import Event, Fact, Moved, Redacted
 from superarm.sessions.fold import State
 from superarm.sessions.journal import Journal, Ticket
@@ -167,8 +168,17 @@ class Running:
         """Where a decision stands."""
         found = self.journal.standing(id) if isinstance(id, str) else None
         if found is None:
-            raise UnknownDecision("id", "the id of a decision of this session", safe_repr(id)[:200])
+            raise UnknownDecision("id", *self._hint(id))
         return found
+
+    def _hint(self, id: object) -> tuple[str, str]:
+        """What is expected of an id, and what came instead: often a decision itself, or its key."""
+        expected = "the id of a decision of this session"
+        if isinstance(id, Decision):
+            return f"{expected}, as decision.id", f"the decision {id.id} itself"
+        if isinstance(id, str) and self.journal.keyed(id) is not None:
+            return f"{expected}; this is a key, by which session.decision(key=...) finds it", safe_repr(id)
+        return expected, safe_repr(id)[:200]
 
     def kept(self, id: object) -> Standing:
         """Where a decision stands of which more is kept than that it was made."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from superarm.sessions.parts import KeptParts
+from superarm.sessions.requests import picked_ids
 from superarm.sessions.standing import Standing
 from superarm.sessions.stores.store import Store
 from superarm.wire.labels import label_to_data
@@ -90,8 +91,8 @@ def _arm_ids(parts: KeptParts, standing: Standing) -> dict[int, str]:
     """The ids of picked arms as text, where the round has some."""
     if not standing.round or not standing.arms:
         return {}
-    ids = parts.round(standing.round).arm_ids
-    return {} if ids is None else {arm: label_text(ids[arm]) for arm in standing.arms}
+    ids = picked_ids(parts.round(standing.round), standing.arms) or ()
+    return dict(zip(standing.arms, map(label_text, ids), strict=False))
 
 
 def label_text(label: Hashable) -> str:

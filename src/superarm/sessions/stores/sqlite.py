@@ -226,7 +226,7 @@ class SQLiteStore:
 
 
 def session_names(path: str | os.PathLike[str]) -> list[str]:
-    """Names of the sessions that a file holds; the file must be there."""
+    """Names of the sessions that a file holds; the file must be there, and hold one."""
     file = checked_path("path", path)
     if not file.is_file():
         raise FileNotFoundError(2, "there is no such file", str(file))
@@ -236,9 +236,13 @@ def session_names(path: str | os.PathLike[str]) -> list[str]:
         connection = store._connect()
         try:
             schema.prepare(connection, str(file))
-            return [name for (name,) in connection.execute("SELECT name FROM session ORDER BY id")]
+            begun = "EXISTS (SELECT 1 FROM event WHERE session = session.id)"
+            names = [name for (name,) in connection.execute(f"SELECT name FROM session WHERE {begun} ORDER BY id")]
         finally:
             connection.close()
+    if not names:
+        raise UnreadableFile(f"{file}: holds no session")
+    return names
 
 
 def checked_name(argument: str, value: Any) -> str:
