@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from superarm.errors import InvalidArgument
-from superarm.groups import Groups, label_array, own_copy
+from superarm.groups import Groups, _spelling, label_array, own_copy
 
 
 def refused(call, argument, *fragments):
@@ -333,3 +333,50 @@ def test_missing_labels_and_repeated_thresholds_of_pandas():
         Groups.of(pd.Series(["a", None], dtype="string"))
     with pytest.raises(InvalidArgument, match="repeats labels"):
         Groups.of(list("aab")).spread(pd.Series([1.0, 2.0, 3.0], index=list("aab")), "thresholds")
+
+
+def repr_of_reprs(label):
+    """The order that labels of unlike kinds have always had."""
+    if isinstance(label, (tuple, frozenset)):
+        parts = [repr(repr_of_reprs(part)) for part in label]
+        return type(label).__qualname__, repr(sorted(parts) if isinstance(label, frozenset) else parts)
+    return type(label).__qualname__, repr(label)
+
+
+PLAIN = (
+    st.none() | st.integers() | st.text("a'\"\\\n,", max_size=4) | st.floats(allow_nan=False) | st.binary(max_size=2)
+)
+
+
+def some_of(parts):
+    return st.lists(parts, max_size=3).map(tuple) | st.frozensets(parts, max_size=3)
+
+
+@given(PLAIN | some_of(PLAIN | some_of(PLAIN)))
+def test_tuples_of_tuples_are_spelled_as_ever(label):
+    assert _spelling(label, "groups") == repr_of_reprs(label)
+
+
+@given(st.lists(some_of(some_of(some_of(some_of(PLAIN)))), min_size=2, max_size=4, unique=True))
+def test_deep_labels_are_spelled_each_in_its_own_way(labels):
+    spelled = {_spelling(label, "groups") for label in labels}
+    assert len(spelled) == len({repr_of_reprs(label) for label in labels})
+
+
+def test_a_label_deep_in_tuples_is_sorted_in_no_time():
+    code = """
+import superarm as sa
+label = 1
+for _ in range(100):
+    label = (label,)
+made = sa.Round(t=1, contexts=[[0.1], [0.5]], groups=["a", label], feasible=sa.AtMost(1))
+assert made.labels == ("a", label)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_whole_number_of_thousands_of_digits_is_a_label_among_others():
+    large = 10**5000
+    assert Groups.of(["a", large]).labels == Groups.of([large, "a"]).labels == (large, "a")
+    with pytest.raises(InvalidArgument, match="groups: expected labels with a repr, to sort them by, got a Fraction"):
+        Groups.of(["a", Fraction(large, 7)], "groups")

@@ -18,6 +18,7 @@ from superarm.errors import InvalidArgument, safe_repr
 from superarm.storage.hashes import Words, label_hashes
 from superarm.storage.labels import plain
 
+DEEP = 2  # tuples in tuples that are spelled as Python spells them
 ORDERED = (str, bytes, Real, Decimal, date, time, timedelta, *TIMES)
 
 
@@ -187,14 +188,26 @@ def _place(label: Any) -> Any:
     return np.datetime64(label) if isinstance(label, datetime) and label.tzinfo is None else label
 
 
-def _spelling(label: Any, argument: str) -> tuple[str, str]:
-    """A name to sort by that is the same in every process."""
+def _spelling(label: Any, argument: str, level: int = 0) -> tuple[str, str]:
+    """A name to sort by that is the same in every process.
+
+    A repr of a repr doubles its backslashes, so that parts of parts of parts are spelled with their lengths instead.
+    """
     if isinstance(label, (tuple, frozenset)):
-        parts = [repr(_spelling(part, argument)) for part in label]
-        return type(label).__qualname__, repr(sorted(parts) if isinstance(label, frozenset) else parts)
+        spelled = [_spelling(part, argument, level + 1) for part in label]
+        parts = [
+            repr(each) if level < DEEP else f"{len(each[0])}:{len(each[1])}:{each[0]}{each[1]}" for each in spelled
+        ]
+        parts = sorted(parts) if isinstance(label, frozenset) else parts
+        return type(label).__qualname__, repr(parts) if level < DEEP else "".join(parts)
     if type(label).__repr__ is object.__repr__:  # type: ignore[comparison-overlap]  # inherited is the same
         raise InvalidArgument(argument, "labels with a repr of their own, to sort them by", safe_repr(label))
-    return type(label).__qualname__, repr(label)
+    try:
+        return type(label).__qualname__, repr(label)
+    except ValueError:  # a whole number of thousands of digits
+        if not isinstance(label, int):
+            raise InvalidArgument(argument, "labels with a repr, to sort them by", safe_repr(label)) from None
+        return type(label).__qualname__, hex(label)
 
 
 def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:

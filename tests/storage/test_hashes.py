@@ -95,3 +95,24 @@ def test_every_process_finds_the_same_hashes():
         for seed in ("1", "2")
     }  # fmt: skip
     assert found == {f"{label_hashes(['x', 7, frozenset('abcd'), 0.3]).tolist()}\n"}
+
+
+def test_numbers_of_a_billion_digits_are_hashed_without_them():
+    code = """
+from superarm.wire import round_from_dict
+import superarm as sa
+groups = ["a", {"decimal": "1e999999999"}, {"decimal": "-1e-999999999"}, {"tuple": [{"decimal": "-3e999999"}]}]
+data = {"t": 1, "contexts": [[0.1, 0.5, 0.7, 0.9]], "groups": groups, "feasible": {"at_most": 1}, "arm_ids": groups}
+sa.CautiousTCGPUCB().select(round_from_dict(data))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("power", [0, 3, 18, 19, 100, 308, 309, 400, 1023, 1024, 1025, 1026, 5000])
+def test_equal_numbers_have_one_hash_however_large(power):
+    for number in (10**power, -(10**power), 10**power + 1):
+        equal = [number, Fraction(number), Decimal(number)]
+        equal += [float(number)] if power <= 308 and float(number) == number else []
+        assert len(set(label_hashes(equal).tolist())) == 1
+        assert label_hashes([number]) != label_hashes([number + 1])
+    assert label_hashes([Decimal(f"1e{power}")]) == label_hashes([10**power])

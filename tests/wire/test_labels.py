@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from superarm import errors
 from superarm.groups import Groups
 from superarm.storage.labels import plain
-from superarm.wire.labels import label_from_data, label_to_data, partition_from_data, partition_to_data
+from superarm.wire.labels import DEEPEST, label_from_data, label_to_data, partition_from_data, partition_to_data
 from tests.wire.made import LABELS
 
 
@@ -75,3 +75,19 @@ def test_deep_data_are_refused():
         label_from_data(data)
     while data is not None:  # Python would end it from within, and run out of stack
         [data] = data["tuple"]
+
+
+@pytest.mark.parametrize("kind", [tuple, frozenset])
+def test_labels_nested_deeper_than_the_limit_do_not_travel(kind):
+    label, data = 1, 1
+    for _ in range(DEEPEST):
+        label, data = kind([label]), {kind.__name__: [data]}
+    assert label_to_data(label) == data
+    assert label_from_data(data) == label
+    refused = pytest.raises(errors.InvalidArgument, match="groups: expected labels of at most 16 tuples in each other")
+    with refused:
+        label_to_data(kind([label]), "groups")
+    for _ in range(10_000):
+        data = {kind.__name__: [data]}
+    with refused:
+        label_from_data(data, "groups")

@@ -7,6 +7,7 @@ h = sum of c_j (byte_j + 1) modulo 2^64, then mixed. All labels are hashed at on
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from decimal import Decimal
 from numbers import Number
 from typing import Any
 
@@ -20,6 +21,7 @@ Words = npt.NDArray[np.uint64]
 
 # How a spelling begins; text has no such byte, as UTF-8 never does.
 KEPT, TUPLE, SET, WHOLE, LARGE, NUMBER, OTHER = (bytes([byte]) for byte in range(255, 248, -1))
+LONGEST = 1024  # bits of a whole number that is spelled whole: all floats have fewer
 STEP = np.uint64(0x9E3779B97F4A7C15)  # of the SplitMix64 generator
 
 
@@ -94,15 +96,18 @@ def _spelled(label: Any) -> bytes:
 
 
 def _number(label: Any) -> bytes:
-    """Whole numbers by their value, whatever their type; for others Python's hash is one for equal numbers."""
+    """Whole numbers by their value, whatever their type; for others Python's hash is one for equal numbers.
+
+    So it is for whole numbers beyond all floats: Decimal("1e999999999") is short, and its digits are not.
+    """
     if isinstance(label, complex) and not label.imag:
         label = label.real
     try:
-        whole = int(label)
-        if whole == label:
+        if not (isinstance(label, Decimal) and label.adjusted() > LONGEST) and (whole := int(label)) == label:
             if -(2**63) <= whole < 2**63:
                 return WHOLE + whole.to_bytes(8, "little", signed=True)
-            return LARGE + whole.to_bytes(whole.bit_length() // 8 + 1, "little", signed=True)
+            if whole.bit_length() <= LONGEST:
+                return LARGE + whole.to_bytes(whole.bit_length() // 8 + 1, "little", signed=True)
     except (TypeError, ValueError, OverflowError):  # complex or infinite
         pass
     return NUMBER + hash(label).to_bytes(8, "little", signed=True)

@@ -17,9 +17,10 @@ from superarm.storage.labels import plain
 
 TRAVELS = "text, bytes, a number, a date or time, None, or a tuple or frozenset of these, as the label travels"
 LONGEST = 1024  # bits of a whole number that is written in digits
+DEEPEST = 16  # tuples and frozensets in each other: nobody's labels, and every level costs whoever reads them
 
 
-def label_to_data(label: Any, argument: str = "label") -> Any:
+def label_to_data(label: Any, argument: str = "label", level: int = 0) -> Any:
     """A label as plain data for JSON, which :func:`label_from_data` reads.
 
     Text, numbers, True, False and None stay what they are; all else is an object whose one key names its type.
@@ -27,6 +28,7 @@ def label_to_data(label: Any, argument: str = "label") -> Any:
     >>> label_to_data(("shop", frozenset({2, 1}), 0.5))
     {'tuple': ['shop', {'frozenset': [1, 2]}, 0.5]}
     """
+    _check_level(level, argument)
     label = plain(label)
     if label is None or isinstance(label, (bool, str)):
         return str.__str__(label) if isinstance(label, str) else label
@@ -36,13 +38,17 @@ def label_to_data(label: Any, argument: str = "label") -> Any:
         return values.to_data(bytes(label) if isinstance(label, bytes) else float(label))
     if isinstance(label, (tuple, frozenset)):
         kind = "tuple" if isinstance(label, tuple) else "frozenset"
-        parts = [label_to_data(part, argument) for part in label]
+        parts = [label_to_data(part, argument, level + 1) for part in label]
         return {kind: parts if kind == "tuple" else sorted(parts, key=lambda part: (str(type(part)), repr(part)))}
     return _said(label, argument)
 
 
 def label_from_data(data: Any, argument: str = "label") -> Hashable:
-    """The label that :func:`label_to_data` made plain data of."""
+    """The label that :func:`label_to_data` made plain data of; nested at most ``DEEPEST`` deep."""
+    parts, level = [data], 0
+    while parts := [part for each in parts if isinstance(each, dict) for part in _parts(each)]:
+        level += 1
+        _check_level(level, argument)
     try:
         return _read(data)
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
@@ -97,6 +103,16 @@ def partition_from_data(data: Any, argument: str) -> tuple[list[Hashable], npt.N
     if not distinct:
         raise InvalidArgument(argument, "every label once, in labels", safe_repr(data["labels"])[:100])
     return labels, _each(labels)[codes]
+
+
+def _parts(data: dict[Any, Any]) -> list[Any]:
+    """What a tuple or frozenset as plain data holds."""
+    return [part for kind in ("tuple", "frozenset") if isinstance(data.get(kind), list) for part in data[kind]]
+
+
+def _check_level(level: int, argument: str) -> None:
+    if level > DEEPEST:
+        raise InvalidArgument(argument, f"labels of at most {DEEPEST} tuples in each other", "a label of more")
 
 
 def _codes(data: Any, size: int, argument: str) -> npt.NDArray[np.intp]:
