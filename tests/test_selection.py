@@ -113,7 +113,7 @@ def test_the_printed_answer_tells_arms_value_bound_status_and_promises(round):
     text = str(Decomposition()(np.array([0.5, 0.25, 1.0]), round, GoodSubgroups(round, np.full(3, 0.5))))
     first, *rest = text.splitlines()
     assert "2 arms, value 1.5 of at most 1.5, alpha 1.000000 (OPTIMAL, decomposition" in first
-    assert rest == ["  a: arms [0], v 0.5, threshold 1, margin +0.5", "  b: arms [2]"]
+    assert rest == ["  a: arms [0], v 0.5, threshold 1, margin +0.5", "  b: arms [2], no promise"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import enum
 import math
-from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -16,8 +15,8 @@ from superarm.arguments import Array, IntArray, Mask, between, checked_index, in
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import reward_of
 from superarm.round import Round, checked_round
+from superarm.selection_text import in_words
 
-SHOWN = 5  # labels of groups that were never tried
 EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
 
 
@@ -193,6 +192,9 @@ class Selection:
         the groups of which no outcome was ever seen and none will be now, each with the reason; empty from others
     waits_for
         ids of decisions whose outcomes must come first
+    note
+        what its kind rests on, in a few words: the groups on trial, or how far a start-up has come; empty where nothing
+        is to be said
     """
 
     arms: IntArray
@@ -206,6 +208,7 @@ class Selection:
     belief: Belief | None = None
     untried: _Rows = _Rows(default=())
     waits_for: tuple[str, ...] = ()
+    note: str = ""
 
     def with_belief(self, belief: Belief) -> Selection:
         """The same, with what was believed of its arms."""
@@ -273,50 +276,10 @@ class Selection:
         )
 
     def __str__(self) -> str:
-        # Rounded down: only a proved optimum reads as 1.
-        alpha = "" if self.alpha is None else f", alpha {math.floor(1e6 * self.alpha) / 1e6:.6f}"
-        kind = (
-            ""
-            if self.kind is None
-            else f", {self.kind.name}{' for ' * bool(self.waits_for)}{', '.join(self.waits_for)}"
-        )
-        head = (
-            f"{len(self.arms)} arms, value {self.value:.6g} of at most {self.upper_bound:.6g}{alpha} "
-            f"({self.status.name}{kind}, {self.solver}, {1e3 * self.seconds:.1f} ms)"
-        )
-        lines = [
-            f"  {group.label}: arms {list(group.arms)}"
-            + (
-                ""
-                if group.margin is None
-                else f", v {group.value:.4g}, threshold {group.threshold:.4g}, margin {group.margin + 0.0:+.4g}"
-            )
-            + _kept(group)
-            for group in self.groups
-        ]
-        return "\n".join([head, *lines, *_in_a_line(self.untried)])
+        return in_words(self)
 
     def __repr__(self) -> str:
         return str(self)  # a notebook shows this; every array in full would hide the answer
-
-
-def _kept(group: TouchedGroup) -> str:
-    if group.vouched:
-        return ", kept by your word (all its arms are safe)"
-    return "" if group.probability is None else f", kept with probability {group.probability:.4f}"
-
-
-def _in_a_line(untried: tuple[UntriedGroup, ...]) -> list[str]:
-    """How many groups were never tried, and why; reasons in the order of the groups, without their numbers."""
-    reasons = Counter(group.reason.partition(":")[0] for group in untried)
-    if not reasons:
-        return []
-    counted = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-    return [f"  never tried: {_few([group.label for group in untried])} ({counted})"]
-
-
-def _few(labels: list[Hashable]) -> str:
-    return ", ".join(map(str, labels[:SHOWN])) + (f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else "")
 
 
 def is_proved(value: float, upper_bound: float, relative: float = EXACT, scale: float = 0.0) -> bool:

@@ -64,6 +64,7 @@ def selections(draw):
         belief=draw(st.sampled_from([None, sa.Belief(mean=-mean, std=std)])),
         untried=tuple(sa.UntriedGroup(label=label, reason="caps: 0") for label in draw(st.lists(LABELS, max_size=2))),
         waits_for=tuple(draw(st.lists(st.text(max_size=5), max_size=2))),
+        note=draw(st.text(max_size=5)),
     )
 
 

@@ -15,7 +15,7 @@ from superarm.storage import values
 from superarm.wire.labels import label_from_data, label_to_data
 
 VERSION = 1
-SOMETIMES = {"waits_for"}  # said where there is anything to say
+SOMETIMES = {"waits_for", "note"}  # said where there is anything to say
 KEYS = {field.name for field in fields(Selection)} - SOMETIMES | {"version"}
 Row = TypeVar("Row", TouchedGroup, UntriedGroup)
 
@@ -45,6 +45,7 @@ def selection_to_dict(selection: Selection) -> dict[str, Any]:
         "belief": None if belief is None else {"mean": belief.mean.T.tolist(), "std": belief.std.T.tolist()},
         "untried": [_row(group) for group in selection.untried],
         **({"waits_for": list(selection.waits_for)} if selection.waits_for else {}),
+        **({"note": str(selection.note)} if selection.note else {}),
     }
 
 
@@ -72,6 +73,7 @@ def selection_from_dict(data: Any) -> Selection:
             belief=None if data["belief"] is None else _belief(data["belief"], len(arms)),
             untried=tuple(_from_row(UntriedGroup, row) for row in data["untried"]),
             waits_for=tuple(instance("waits_for", id, str, "ids of decisions") for id in data.get("waits_for", ())),
+            note=instance("note", data.get("note", ""), str, "text"),
         )
     except InvalidArgument:
         raise

@@ -341,3 +341,16 @@ def test_fewer_groups_are_touched_while_nothing_is_known():
         assert len(few.judged.groups) < len(more.judged.groups)
         np.testing.assert_array_equal(policy.select(round).arms, (few if blind else more).arms)
         policy.update(round, [0, 1, 8], [[0.0, 0.0], [0.1, 0.3], [0.2, -0.3]])
+
+
+def test_a_selection_tells_how_far_start_up_has_come():
+    policy, x = sa.CautiousTCGPUCB(), np.linspace(0, 1, 12)[:, None]
+    for t in range(1, 4):
+        round = sa.Round(t=t, contexts=x, groups=np.arange(12) % 3, constraint=sa.Mean() <= 0.5, feasible=sa.AtMost(4))
+        selection = policy.select(round)
+        known = policy.posterior.state.history.seen(1) if policy.posterior else 0
+        if known < 16:
+            assert selection.note.startswith(f"start-up: {known} of 16 second outcomes are known")
+            assert str(selection).splitlines()[1] == f"  {selection.note}"
+        policy.update(round, selection.arms, np.column_stack([x[selection.arms], x[selection.arms]]))
+    assert 0 < known < 16

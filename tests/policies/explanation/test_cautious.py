@@ -221,6 +221,7 @@ def test_trials_name_the_groups_and_their_risks():
     for label, risk in risks.items():
         assert f"{label} (breaks with probability {risk:.4f})" in said
     cost = sum(risks.values())
+    assert f"  on trial: {', '.join(map(str, sorted(risks)))}" in str(policy.select(round)).splitlines()
     assert f"Costs {cost:.4g} expected broken promises; saved 0, may borrow up to 1." in said
 
 

@@ -9,17 +9,28 @@ import numpy as np
 
 from superarm.oracles.oracle import additive_scores
 from superarm.policies.cautious.search import Candidate, Search
+from superarm.policies.cautious.start_up import LEAST
 from superarm.policies.cautious.untried import UntriedGroups
 from superarm.rewards.reward import is_additive
 from superarm.selection import Kind, Selection, Status
+from superarm.selection_text import few
 
 NAMED = 5  # decisions that a selection says it waits for
 
 
 def answer(
-    kind: Kind, chosen: Candidate, search: Search, untried: UntriedGroups, waits: tuple[str, ...], start: float
+    kind: Kind,
+    chosen: Candidate,
+    search: Search,
+    untried: UntriedGroups,
+    waits: tuple[str, ...],
+    seen: int | None,
+    start: float,
 ) -> Selection:
-    """The answer of the policy: what the search proves of the super arm, and what is believed of its groups."""
+    """The answer of the policy: what the search proves of the super arm, and what is believed of its groups.
+
+    ``seen`` counts the second outcomes that are known in a start-up; None elsewhere.
+    """
     round, found = search.round, chosen.selection
     status, bound, solver = Status.NO_GOOD_SUBGROUP, _most(search), "cautious search"
     if chosen.underfilled:
@@ -45,7 +56,17 @@ def answer(
         belief=search.belief[arms],
         untried=untried,
         waits_for=waits[:NAMED] if kind is Kind.WAITING else (),
+        note=_note(kind, chosen, search, seen),
     )
+
+
+def _note(kind: Kind, chosen: Candidate, search: Search, seen: int | None) -> str:
+    """What the kind rests on."""
+    if kind is Kind.TRIAL:
+        return f"on trial: {few([search.round.labels[group] for group in chosen.judged.failing(search.eps).tolist()])}"
+    if kind is Kind.CERTIFIED or seen is None:
+        return ""
+    return f"start-up: {seen} of {LEAST} second outcomes are known, nothing is certified before"
 
 
 def _most(search: Search) -> float:

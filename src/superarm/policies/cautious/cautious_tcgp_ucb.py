@@ -181,9 +181,10 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         blind = start_up.is_starting(round, posterior) and not start_up.seen(posterior)
         waits = self._out(round, min(self.exploring_out, self.most_out) if blind else self.most_out)
         full = bool(waits)
-        found = None
+        found = known = None
         if self._starting(round, posterior):
-            seen = start_up.seen(posterior) + (0 if coming is None else len(coming))
+            known = start_up.seen(posterior)
+            seen = known + (0 if coming is None else len(coming))
             enough = seen >= start_up.LEAST
             waits = waits or (self._out(round, 1) if enough else self._out(round, self.exploring_out, explorers=True))
             posterior = start_up.shy(posterior)
@@ -201,7 +202,7 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         untried = self.ledger.labels.untried(round.grouping.hashes, 1)
         untried[chosen.judged.groups] = False
         groups = UntriedGroups.of(round.labels, untried, reasons)
-        return search, answer(kind, chosen, search, groups, waits, start)
+        return search, answer(kind, chosen, search, groups, waits, known, start)
 
     def _starting(self, round: Round, posterior: Posterior) -> bool:
         learner = self.learner
