@@ -192,3 +192,18 @@ def test_a_correction_that_is_not_learnt_yet_is_said(tmp_path):
         session.rebase()
         assert session.notes == ()
         assert "correction" not in repr(session)
+
+
+def test_what_is_taught_anew_needs_no_rebase_for_what_came_before(tmp_path):
+    with Session.open(tmp_path / "s.db", policy=policy(), durability="normal") as session:
+        made = []
+        for t in range(1, 5):
+            made.append(session.decide(a_round(t)))
+            session.observe(made[-1].id, made[-1].arms, outcomes(t, made[-1].arms))
+        session.correct(made[0].id, made[0].arms[0], 1, 0.25)
+        session.redact(made[0].id)
+        session.correct(made[1].id, made[1].arms[0], 1, 0.25)
+        session.reconfigure(sa.CUCB())
+        session.correct(made[2].id, made[2].arms[0], 1, 0.25)
+        found = session.rebase()
+        assert (found.corrections, found.decisions) == (1, (made[3].id,))

@@ -169,3 +169,75 @@ def test_a_file_with_a_mistake_is_refused_as_a_whole(tmp_path):
     assert session._running.store.last() == events + 1
     assert session.observe_many(pd.DataFrame(columns=["decision", "arm", "outcome_1", "outcome_2"])) == ()
     session.close()
+
+
+def test_a_decision_whose_silence_cannot_be_learnt_holds_up_no_other(tmp_path, clock):
+    session = opened(tmp_path / "s.db", policy=policy(), deadline=60.0, silence=(0.0, 0.0))
+    first = session.decide(a_round(1))
+    clock.now += 1.0
+    odd = session.decide(a_round(2, contexts=np.random.default_rng(0).uniform(size=(6, 3))))
+    last = session.decide(a_round(3))
+    clock.now += 60.0
+    session.decide(a_round(4))
+    assert [session.decision(each.id).state for each in (first, odd, last)] == ["expired"] * 3
+    assert set(session.outcomes()["decision"]) == {first.id, last.id}
+    (note,) = session.notes
+    assert odd.id in note
+    assert "silence" in note
+    session.close()
+
+
+@pytest.mark.parametrize("wave", ["", "second"])
+def test_what_comes_late_takes_the_place_of_silence_in_any_sample(tmp_path, clock, wave):
+    session = opened(tmp_path / "s.db", policy=policy(), deadline=60.0, silence=(0.0, 0.0))
+    decision = session.decide(a_round(1))
+    clock.now += 60.0
+    session.expire()
+    values = outcomes(1, decision.arms)
+    receipt = session.observe(decision.id, decision.arms, values, sample=wave, key="k")
+    assert (receipt.new, receipt.state) == (2 * len(decision.arms), "complete")
+    again = session.observe(decision.id, decision.arms, values, sample=wave, key="k")
+    assert again == receipt
+    assert session.observe(decision.id, decision.arms, values, sample=wave).new == 0
+    frame = session.outcomes()
+    assert len(frame) == 2 * len(decision.arms)
+    assert not frame["assumed"].any()
+    assert set(frame["sample"]) == {wave}
+    session.correct(decision.id, decision.arms[0], 1, 0.75, sample=wave)
+    session.rebase()
+    alone = policy()
+    values[0, 0] = 0.75
+    alone.update(a_round(1), decision.arms, values)
+    assert policy_to_bytes(session.policy) == policy_to_bytes(alone)
+    assert session._running.store.faults() == []
+    session.close()
+
+
+def test_receipts_say_where_a_decision_stands_afterwards(tmp_path, clock):
+    session = opened(tmp_path / "s.db", policy=policy(), deadline=60.0, silence=(0.0, 0.0))
+    one = session.decide(a_round(1))
+    arms = [int(arm) for arm in one.arms]
+    rows = [(one.id, arm, 0.5, 0.5, "a") for arm in arms[:1]] + [(one.id, arm, 0.5, 0.5, "b") for arm in arms[1:]]
+    frame = pl.DataFrame(
+        [*rows, (one.id, arms[0], 0.1, 0.1, "c")],
+        schema=["decision", "arm", "outcome_1", "outcome_2", "sample"],
+        orient="row",
+    )
+    assert session.observe_many(frame)[0].state == "complete" == session.decision(one.id).state
+    two = session.decide(a_round(2))
+    clock.now += 60.0
+    session.expire()
+    session.observe(two.id, two.arms[1:], outcomes(2, two.arms[1:]))
+    session.correct(two.id, two.arms[0], 1, 0.5)
+    assert session.correct(two.id, two.arms[0], 2, 0.5).state == "complete"
+    session.close()
+
+
+def test_a_key_used_for_nothing_does_not_say_that_a_decision_was_played(tmp_path):
+    session = opened(tmp_path / "s.db", policy=policy())
+    decision = session.decide(a_round(1))
+    nothing = np.full((len(decision.arms), 2), np.nan)
+    assert session.observe(decision.id, decision.arms, nothing, key="k").new == 0
+    session.withdraw(decision.id)
+    assert session._running.store.faults() == []
+    session.close()

@@ -276,3 +276,14 @@ def test_outcomes_outside_of_the_range_are_refused(tmp_path):
         again.observe(decision.id, decision.arms[:1], [[np.nan, 1.5]])
     with pytest.raises(sa.errors.InvalidArgument, match="outcome_range: expected None, or as the session began"):
         Session.open(tmp_path / "s.db", outcome_range=(0, 1))
+
+
+@pytest.mark.parametrize("ids", [[2.0, 0.0, 1.0], [2, 0, 1], ["a", 0.0, 1.0]])
+@pytest.mark.parametrize("kind", [int, float])
+def test_whole_numbers_are_not_guessed_to_be_positions_or_ids(tmp_path, ids, kind):
+    with Session.open(tmp_path / "s.db", policy=sa.CUCB(), durability="normal") as session:
+        decision = session.decide(contexts=np.eye(3), arm_ids=ids, feasible=sa.AtMost(3))
+        with pytest.raises(sa.errors.InvalidArgument, match="'position' or 'id'"):
+            session.observe(decision.id, [kind(1)], [[0.5, 0.5]])
+        session.observe(decision.id, [kind(1)], [[0.5, 0.5]], by="id")
+        assert set(session.outcomes()["arm"]) == {2}

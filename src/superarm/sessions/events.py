@@ -71,6 +71,7 @@ class Observed:
     noise_std: tuple[float, float] | None = None
     fills: int = 0  # pairs of arm and outcome of which nothing was known
     known: int = 0  # cells that came again
+    late: int = 0  # cells that silence had been taken for: the events after this one correct them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +114,12 @@ class Corrected:
     was: float
     assumed: bool = False  # whether it takes the place of a value that silence was taken for
     reason: str = ""
+    came_in: str | None = None  # the sample that such a value came in, where it is another than the cell's
+
+    @property
+    def kept_in(self) -> str:
+        """The sample under which the cell is known from now on."""
+        return self.sample if self.came_in is None else self.came_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +243,7 @@ BLANK: dict[str, Any] = {
     "probabilities": None,
     "noise_std": None,
     "sample": "",
+    "came_in": None,
     "reason": "",
     "arm": 0,
     "outcome": 1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from superarm.errors import InvalidArgument, safe_repr
+from superarm.errors import InvalidArgument, UnsolvableRound, safe_repr
 from superarm.sessions import operations
 from superarm.sessions import outcomes as told
 from superarm.sessions.decision import Receipt
@@ -14,11 +14,14 @@ from superarm.sessions.redaction import Redaction, redact
 from superarm.sessions.requests import Asked, checked_key, checked_text
 from superarm.sessions.running import Running
 
+TROUBLE = (InvalidArgument, UnsolvableRound)  # of a policy that cannot learn, or cannot go on
+
 
 class Feedback:
     """What users tell a session."""
 
     _running: Running
+    _notes: tuple[str, ...]
 
     def observe(
         self,
@@ -112,8 +115,25 @@ class Feedback:
         return self._running.do(lambda: told.rebase(self._running))
 
     def expire(self) -> tuple[str, ...]:
-        """Wait no longer for decisions whose deadline is over; which they are. :meth:`decide` does so by itself."""
-        return self._running.do(lambda: told.expire(self._running, time.time()))
+        """Wait no longer for decisions whose deadline is over; which they are. :meth:`decide` does so by itself.
+
+        Where the policy cannot learn from the silence of one, it learns nothing from it, and ``notes`` say so.
+        """
+        now, running = time.time(), self._running
+        try:
+            return running.do(lambda: told.expire(running, now))
+        except TROUBLE:
+            ids = told.overdue(running, now)
+        return tuple(id for id in ids if self._expired(id, now))
+
+    def _expired(self, id: str, now: float) -> bool:
+        running = self._running
+        try:
+            return bool(running.do(lambda: told.expire(running, now, id)))
+        except TROUBLE as error:
+            done = running.do(lambda: told.expire(running, now, id, learns=False))
+            self._notes += (f"decision {id}: nothing was learnt from its silence ({error})",)
+            return bool(done)
 
     def record(
         self,

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from superarm.errors import StoreUnavailable
 from superarm.sessions.events import Event
-from superarm.sessions.standing import Cell, Standing, after, cells
+from superarm.sessions.standing import Cell, Standing, after, cells, left
 from superarm.sessions.stores.store import Behind, Entry, Store
 
 S = TypeVar("S")
@@ -170,8 +170,12 @@ class Journal(Generic[S]):
 
     def cells(self, decision: str) -> tuple[Cell, ...]:
         """What is known of the outcomes of a decision."""
-        waiting = [cell for event in self._events() if event.decision == decision for cell in cells(event)]
-        known = {(cell.arm, cell.outcome, cell.sample): cell for cell in (*self.store.cells(decision), *waiting)}
+        waiting = [event for event in self._events() if event.decision == decision]
+        known = {(cell.arm, cell.outcome, cell.sample): cell for cell in self.store.cells(decision)}
+        for event in waiting:
+            for place in left(event):
+                known.pop(place, None)
+            known.update({(cell.arm, cell.outcome, cell.sample): cell for cell in cells(event)})
         return tuple(known[place] for place in sorted(known))
 
 

@@ -47,12 +47,18 @@ class News:
     @property
     def state(self) -> str:
         """How the decision stands once it is known."""
-        return replace(self.standing, seen=self.standing.seen + self.fills + len(self.late)).state
+        return self.after.state
+
+    @property
+    def after(self) -> Standing:
+        """The decision once it is known."""
+        return replace(self.standing, seen=self.standing.seen + self.fills + len(self.late))
 
     @classmethod
     def of(cls, standing: Standing, cells: Sequence[Cell], arms: tuple[int, ...], values: Array, sample: str) -> News:
         """Tell them apart; a value that contradicts one that somebody told is a :class:`Conflict`."""
         held = {(cell.arm, cell.outcome): cell for cell in cells if cell.sample == sample}
+        silent = {(cell.arm, cell.outcome): cell for cell in cells if cell.assumed and cell.sample != sample}
         filled = {(cell.arm, cell.outcome) for cell in cells}
         rows: list[tuple[int, tuple[float | None, float | None]]] = []
         late: list[tuple[Cell, float]] = []
@@ -63,7 +69,9 @@ class News:
                 cell = held.get((arm, outcome))
                 if np.isnan(value):
                     continue
-                if cell is None:
+                if cell is None and (arm, outcome) in silent:
+                    late.append((silent.pop((arm, outcome)), value))
+                elif cell is None:
                     row[outcome - 1] = value
                     fills += (arm, outcome) not in filled
                 elif cell.assumed:
@@ -98,6 +106,7 @@ class News:
             noise_std=noise_std,
             fills=self.fills,
             known=self.known,
+            late=len(self.late),
         )
 
     def corrected(self) -> list[Corrected]:
@@ -112,12 +121,18 @@ class News:
                 was=cell.value,
                 assumed=True,
                 reason=LATE,
+                came_in=None if cell.sample == self.sample else self.sample,
             )
             for cell, value in self.late
         ]
 
-    def cells(self) -> list[Cell]:
-        """The cells that are new, as they will be known."""
+    def cells(self, before: Sequence[Cell]) -> list[Cell]:
+        """The cells of the decision once it is known, from those before."""
+        gone = [cell for cell, _ in self.late]
+        came = [replace(cell, sample=self.sample, value=value, assumed=False) for cell, value in self.late]
+        return [cell for cell in before if cell not in gone] + came + self._new_cells()
+
+    def _new_cells(self) -> list[Cell]:
         return [
             Cell(arm=arm, outcome=outcome, sample=self.sample, value=value, seq=0)
             for arm, pair in zip(self.arms, self.values, strict=True)

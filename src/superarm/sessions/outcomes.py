@@ -6,7 +6,7 @@ Operations as in :mod:`superarm.sessions.operations`.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from superarm.errors import Conflict, InvalidArgument, safe_repr, type_of
 from superarm.round import LARGEST
 from superarm.sessions.decision import Receipt
 from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Rebased, Recorded
+from superarm.sessions.fold import ANEW
 from superarm.sessions.news import News
 from superarm.sessions.requests import (
     arm_positions,
@@ -77,7 +78,7 @@ def _known(running: Running, event: Event) -> Receipt:
     state = running.standing(event.decision).state
     if not isinstance(fact, Observed):
         return Receipt(decision=str(event.decision), new=1, known=0, state=state)
-    new = sum(value is not None for pair in fact.values for value in pair)
+    new = sum(value is not None for pair in fact.values for value in pair) + fact.late
     return Receipt(decision=fact.decision, new=new, known=fact.known, state=state)
 
 
@@ -96,7 +97,7 @@ def observe_many(running: Running, frame: Any, by: Any) -> Answer[tuple[Receipt,
             merged = _merged(dict(zip(dict.fromkeys(arms), found, strict=True)), arms, outcomes, standing)
             places, values = checked_outcomes(round, standing.arms, list(merged), list(merged.values()), "position")
             news = _news(running, standing, cells, places, values, sample)
-            cells += news.cells()
+            cells, standing = news.cells(cells), news.after
             drafts += _drafts(news)
             new, known, state = new + news.new, known + news.known, news.state
         receipts.append(Receipt(decision=standing.id, new=new, known=known, state=state))
@@ -177,8 +178,9 @@ def correct(
         assumed=cell.assumed,
         reason=reason,
     )
+    after = replace(standing, seen=standing.seen + cell.assumed)
     return Answer(
-        value=Receipt(decision=standing.id, new=1, known=0, state=standing.state),
+        value=Receipt(decision=standing.id, new=1, known=0, state=after.state),
         drafts=[Draft(fact=fact, key=key, request=request)],
     )
 
@@ -215,8 +217,10 @@ def meanwhile(running: Running) -> Rebase:
         if isinstance(fact, Decided):
             decided.append((event.seq, fact.decision))
         elif isinstance(fact, Corrected):
-            waiting.append(brought[fact.decision, fact.arm, fact.outcome, fact.sample])
-        elif isinstance(fact, Rebased):
+            seq = brought.get((fact.decision, fact.arm, fact.outcome, fact.sample), event.seq)  # unless it is erased
+            brought[fact.decision, fact.arm, fact.outcome, fact.kept_in] = seq
+            waiting.append(seq)
+        elif isinstance(fact, ANEW):
             waiting = []
     first = min(waiting, default=0)
     return Rebase(corrections=len(waiting), decisions=tuple(id for seq, id in decided if waiting and seq > first))
@@ -227,9 +231,10 @@ def overdue(running: Running, now: float) -> list[str]:
     return [id for due, id in sorted((due, id) for id, (_, due) in running.state.out.items() if due) if due <= now]
 
 
-def expire(running: Running, now: float) -> Answer[tuple[str, ...]]:
+def expire(running: Running, now: float, only: str | None = None, *, learns: bool = True) -> Answer[tuple[str, ...]]:
     """Wait no longer for decisions whose deadline is over; silence is taken for what the session was told."""
-    ids, silence = overdue(running, now), running.settings.silence
+    ids = [id for id in overdue(running, now) if only in (None, id)]
+    silence = running.settings.silence if learns else None
     drafts = []
     for id in ids:
         standing = running.standing(id)

@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def arm_positions(round: Round, picked: tuple[int, ...], arms: Any, by: Any = No
         return np.empty(0, dtype=np.intp)
     ids = [] if round.arm_ids is None else round.arm_ids.tolist()
     numbers = all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in named)
-    if by is None and numbers and any(isinstance(label, int) for label in ids):
+    if by is None and all(map(_is_whole, named)) and any(map(_is_whole, ids)):  # 1 and 1.0 are one label
         raise InvalidArgument("by", "'position' or 'id', as arm_ids are whole numbers too", by)
     if by == "position" or (by is None and (numbers or not ids)):
         positions = round.check_arms(named)
@@ -130,6 +131,10 @@ def arm_positions(round: Round, picked: tuple[int, ...], arms: Any, by: Any = No
 def picked_ids(round: Round, arms: Iterable[int]) -> tuple[Hashable, ...] | None:
     """The ids of some arms, where the round has any."""
     return None if round.arm_ids is None else tuple(plain(round.arm_ids[arm]) for arm in arms)
+
+
+def _is_whole(name: Any) -> bool:
+    return isinstance(name, Real) and float(name).is_integer()
 
 
 def _few(values: tuple[Any, ...], most: int = 8) -> str:

@@ -10,7 +10,15 @@ from superarm.sessions.events import Corrected, Decided, Event, Expired, Observe
 
 OPEN, PARTIAL, COMPLETE, WITHDRAWN, EXPIRED = "open", "partial", "complete", "withdrawn", "expired"
 EMPTY, REDACTED = "empty", "redacted"
-BLANK: dict[str, Any] = {"round": "", "selection": "", "arms": (), "seen": 0, "corrections": 0, "due": None}
+BLANK: dict[str, Any] = {
+    "round": "",
+    "selection": "",
+    "arms": (),
+    "seen": 0,
+    "played": False,
+    "corrections": 0,
+    "due": None,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,8 +146,9 @@ def after(standing: Standing | None, event: Event) -> Standing:
         return first(event)
     standing = replace(standing, changed=event.seq)
     match event.fact:
-        case Observed(fills=fills):
-            return replace(standing, seen=standing.seen + fills, played=True)
+        case Observed(fills=fills, arms=arms, known=known):
+            told = bool(arms) or known > 0  # or a key was used for nothing
+            return replace(standing, seen=standing.seen + fills, played=standing.played or told)
         case Expired():
             return replace(standing, expired=True)
         case Redacted():
@@ -155,11 +164,18 @@ def after(standing: Standing | None, event: Event) -> Standing:
     raise AssertionError(f"no second event of kind {event.kind}")
 
 
+def left(event: Event) -> Iterator[tuple[int, int, str]]:
+    """Places of cells that an event takes away: what silence was taken for, where a value came in another sample."""
+    fact = event.fact
+    if isinstance(fact, Corrected) and fact.kept_in != fact.sample:
+        yield fact.arm, fact.outcome, fact.sample
+
+
 def cells(event: Event) -> Iterator[Cell]:
     """The cells that an event brings."""
     fact = event.fact
     if isinstance(fact, Corrected):
-        yield Cell(arm=fact.arm, outcome=fact.outcome, sample=fact.sample, value=fact.value, seq=event.seq)
+        yield Cell(arm=fact.arm, outcome=fact.outcome, sample=fact.kept_in, value=fact.value, seq=event.seq)
     elif isinstance(fact, Observed | Recorded | Expired):
         sample = fact.sample if isinstance(fact, Observed) else ""
         assumed = isinstance(fact, Expired)

@@ -122,6 +122,7 @@ def relearnt(
     Decisions that were redacted, and those ``without`` which it is asked for, teach nothing.
     """
     force: dict[Place, float] = {}
+    moved: dict[Place, Place] = {}
     redacted = set(without)
     facts: list[Decided | Observed | Recorded | Expired | Played | Withdrawn] = []
     first = ""
@@ -130,7 +131,10 @@ def relearnt(
         if isinstance(fact, Created | Configured):
             first = fact.policy
         elif isinstance(fact, Corrected):
-            force[fact.decision, fact.arm, fact.outcome, fact.sample] = fact.value
+            place = fact.decision, fact.arm, fact.outcome, fact.sample
+            taught_as = moved.get(place, place)  # the cell as the event has it that brought it
+            moved[fact.decision, fact.arm, fact.outcome, fact.kept_in] = taught_as
+            force[taught_as] = fact.value
         elif isinstance(fact, Redacted):
             redacted.add(fact.decision)
         elif isinstance(fact, Decided | Observed | Recorded | Expired | Played | Withdrawn):

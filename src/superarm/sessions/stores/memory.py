@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from superarm.sessions.events import Event, Redacted
-from superarm.sessions.standing import Cell, Standing, after, cells
+from superarm.sessions.standing import Cell, Standing, after, cells, left
 from superarm.sessions.stores.store import Behind, Entry, Snapshot
 
 
@@ -52,6 +52,8 @@ class MemoryStore:
         if event.decision is not None:
             self._standings[event.decision] = after(self._standings.get(event.decision), event)
             known = self._cells.setdefault(event.decision, {})
+            for place in left(event):
+                known.pop(place, None)
             known.update({(cell.arm, cell.outcome, cell.sample): cell for cell in cells(event)})
         self._events.append(event)
 

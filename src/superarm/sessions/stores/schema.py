@@ -14,12 +14,12 @@ from typing import Any
 from superarm.errors import UnreadableFile
 from superarm.sessions import events
 from superarm.sessions.events import Corrected, Event, Redacted
-from superarm.sessions.standing import Standing, after, cells
+from superarm.sessions.standing import Standing, after, cells, left
 from superarm.sessions.stores.store import Entry
 
 FORMAT = "superarm sessions"
 SCHEMA = 1  # of what is the truth
-DERIVED = 4  # of what follows from it
+DERIVED = 5  # of what follows from it
 
 TRUTH = (
     "CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
@@ -142,6 +142,11 @@ def add_rows(run: Run, session: int, event: Event) -> None:
     run("INSERT OR REPLACE INTO decision VALUES (?, ?, ?, ?, ?)", values)
     if isinstance(event.fact, Redacted):
         run("DELETE FROM cell WHERE session = ? AND decision = ?", (session, now.id))
+    for taken in left(event):
+        run(
+            "DELETE FROM cell WHERE session = ? AND decision = ? AND arm = ? AND outcome = ? AND sample = ?",
+            (session, now.id, *taken),
+        )
     for cell in cells(event):
         place = (session, now.id, cell.arm, cell.outcome, cell.sample)
         verb = "INSERT OR REPLACE" if isinstance(event.fact, Corrected) else "INSERT"
