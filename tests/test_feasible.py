@@ -20,6 +20,14 @@ def test_counts_are_whole_numbers_from_zero(make, number):
     assert str(caught.value) == f"{'n' if make is WholeGroups else 'k'}: expected a whole number >= 0, got {number!r}"
 
 
+@pytest.mark.parametrize("make", [AtMost, Exactly, WholeGroups])
+@pytest.mark.parametrize("number", [2**63, 10**5000, np.uint64(2**63)], ids=["int", "long", "numpy"])
+def test_counts_that_no_array_can_hold_are_refused(make, number):
+    with pytest.raises(InvalidArgument, match=r"^[kn]: expected a whole number below 2\*\*63, got "):
+        make(number)
+    assert repr(make(2**63 - 1))
+
+
 @pytest.mark.parametrize("make", [Exactly, WholeGroups])
 def test_only_at_most_may_leave_its_total_open(make):
     with pytest.raises(InvalidArgument, match="whole number"):

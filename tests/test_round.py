@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import superarm as sa
+import superarm.wire
 from superarm.errors import InvalidArgument
 from superarm.feasible import AtMost, Exactly, WholeGroups
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
@@ -499,3 +500,16 @@ def test_one_of_anything_is_told_as_one():
     assert "2 arms in 2 dimensions, 1 group, no promise" in repr(
         sa.Round(t=1, contexts=np.zeros((2, 2)), feasible=sa.AtMost(1))
     )
+
+
+@pytest.mark.parametrize("t", [2**63, 10**5000, np.uint64(2**63)], ids=["int", "long", "numpy"])
+def test_a_number_of_a_round_that_no_frame_can_hold_is_refused(t):
+    refused({"t": t}, "t", "a whole number below 2**63")
+
+
+def test_the_largest_number_of_a_round_is_played_as_any_other():
+    round = a_round(t=2**63 - 1, constraint=Sum() <= 0.8)
+    for policy in (sa.CautiousTCGPUCB(), sa.TCGPUCB(), sa.TCGPTS()):
+        arms = policy.select(round).arms
+        policy.update(round, arms, np.full((len(arms), 2), 0.5))
+    assert round.digest() == sa.wire.round_from_bytes(sa.wire.round_to_bytes(round)).digest()

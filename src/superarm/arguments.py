@@ -24,6 +24,7 @@ IntArray = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 Seed = int | np.random.Generator | None  # None: drawn by the system
 
+LARGEST_WHOLE = 2**63 - 1  # frames and arrays hold whole numbers up to this
 LARGEST_INDEX = 1e150  # squares and weighted sums of numbers up to this are numbers
 TIMES = (np.datetime64, np.timedelta64)
 
@@ -40,6 +41,13 @@ def whole_number(argument: str, value: Any, least: int = 0, most: int | None = N
     if not _whole(value) or value < least or (most is not None and value > most):
         limit = f">= {least}" if most is None else f"from {least} to {most}"
         raise InvalidArgument(argument, f"a whole number {limit}", safe_repr(value))
+    return int(value)
+
+
+def whole_int64(argument: str, value: Any, least: int = 0) -> int:
+    """A whole number >= ``least`` that arrays and frames can hold."""
+    if whole_number(argument, value, least) > LARGEST_WHOLE:
+        raise InvalidArgument(argument, "a whole number below 2**63", safe_repr(value)[:100])
     return int(value)
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, whole_number
+from superarm.arguments import Array, IntArray, whole_int64
 from superarm.errors import InvalidArgument
 from superarm.groups import Groups, own_copy
 
@@ -62,7 +62,7 @@ class _Counted(ABC):
 
     def __post_init__(self) -> None:
         if self.k is not None:
-            whole_number("k", self.k)
+            whole_int64("k", self.k)
         object.__setattr__(self, "per_group", own_copy(self.per_group))
 
     @abstractmethod
@@ -122,7 +122,7 @@ class Exactly(_Counted):
     per_group: PerGroup = None
 
     def __post_init__(self) -> None:
-        whole_number("k", self.k)
+        whole_int64("k", self.k)
         super().__post_init__()
 
     def totals(self, arms: int) -> tuple[int, int]:
@@ -137,7 +137,7 @@ class WholeGroups:
     n: int
 
     def __post_init__(self) -> None:
-        whole_number("n", self.n)
+        whole_int64("n", self.n)
 
     def totals(self, arms: int) -> tuple[int, int]:
         return 0, arms

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask, as_floats, listed, mask, real_array, whole_number, with_masks
+from superarm.arguments import Array, IntArray, Mask, as_floats, listed, mask, real_array, whole_int64, with_masks
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Groups, identities, label_array
@@ -74,7 +74,7 @@ class Round:
     promises: tuple[Promise, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        t = whole_number("t", self.t, 1)
+        t = whole_int64("t", self.t, 1)
         contexts = _contexts(self.contexts)
         arms = len(contexts)
         labels = np.zeros(arms, dtype=np.intp) if self.groups is None else label_array(self.groups, "groups")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from superarm import errors
+from superarm.wire import packing
 from superarm.wire.packing import FORMAT, HEAD, LENGTH, NAMES, pack, plain, unpack
 
 ARRAYS = arrays.arrays(st.sampled_from(NAMES), arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
@@ -49,6 +50,16 @@ def test_bytes_are_compressed_where_that_pays():
     equal(np.zeros(10_000), unpack(pack(np.zeros(10_000))))
 
 
+def test_what_would_shrink_too_much_is_not_compressed_and_comes_back(monkeypatch):
+    document = {"contexts": np.zeros(10**5)}
+    monkeypatch.setattr(packing, "FREE", 1000)
+    content = pack(document)
+    assert len(content) > 8 * 10**5
+    assert np.array_equal(unpack(content)["contexts"], document["contexts"])
+    monkeypatch.undo()
+    assert len(pack(document)) < 8 * 10**3
+
+
 def test_plain_data_have_lists_for_arrays():
     assert plain({"a": [np.arange(2), None], "b": np.eye(2)}) == {"a": [[0, 1], None], "b": [[1.0, 0.0], [0.0, 1.0]]}
 
@@ -87,6 +98,7 @@ FORGED = {
     "not ASCII": forged('"é"'.encode()),
     "compressed nothing": HEAD.pack(FORMAT, 1, zlib.crc32(b"x"), 5) + b"x",
     "a lie about the size": bomb(10**6, stated=2**60),
+    "more than its size allows": bomb(10**8),
     "more than was said": bomb(10**8, stated=1000),
 }
 

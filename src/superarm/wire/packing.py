@@ -23,6 +23,8 @@ HEAD = struct.Struct("<BBIQ")  # format, whether the rest is compressed, checksu
 LENGTH = struct.Struct("<I")  # of the JSON text
 NAMES = ("<f8", "<i8", "|b1", "|u1", "<u2", "<u4", "<u8")  # types of arrays
 SAMPLE = 1 << 16  # bytes that tell whether the rest can be compressed
+FREE = 1 << 26  # bytes that anything compressed may become
+RATIO = 100  # times its size that what becomes more may become: few bytes from outside must not fill the memory
 PAYS = 0.8  # of their size: random digits of contexts stay as long as they are
 
 DAMAGE = (
@@ -58,7 +60,9 @@ def pack(document: Any) -> bytes:
     small = len(zlib.compress(sample, 1)) < PAYS * len(sample)
     size = len(payload)
     if small:
-        payload = zlib.compress(payload, 1)
+        compressed = zlib.compress(payload, 1)
+        small = size <= _most(compressed)
+        payload = compressed if small else payload
     return HEAD.pack(FORMAT, small, zlib.crc32(payload), size) + payload
 
 
@@ -92,7 +96,14 @@ def unpack(content: Any, what: str = "content") -> Any:
         raise UnreadableFile(f"{what}: damaged or truncated ({error})") from error
 
 
+def _most(compressed: bytes) -> int:
+    """Bytes that these may become."""
+    return max(FREE, RATIO * len(compressed))
+
+
 def _inflated(content: bytes, size: int) -> bytes:
+    if size > _most(content):
+        raise ValueError(f"{len(content)} bytes that would become {size}, where {_most(content)} are the most")
     inflating = zlib.decompressobj()
     payload = inflating.decompress(content, size + 1)
     if not inflating.eof or inflating.unused_data:

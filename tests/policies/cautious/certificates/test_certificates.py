@@ -244,3 +244,23 @@ def test_what_is_known_for_certain_is_kept_or_broken(name):
         verdicts = certificate_of(reward, EPS).judge(promise_of(reward, sense, threshold), threshold, sets)
         np.testing.assert_allclose(verdicts.p_broken, broken, atol=1e-3)
         np.testing.assert_allclose(verdicts.regret, 0.1 * broken, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("reward", [sa.Sum(), sa.Mean()], ids=["sum", "mean"])
+@pytest.mark.parametrize("far", [1e308, np.finfo(float).max])
+@pytest.mark.parametrize("std", [0.0, 1e-3, 1.0])
+def test_thresholds_beyond_all_outcomes_are_kept_or_broken_for_sure(reward, far, std):
+    sets = Sets(
+        arms=np.arange(2),
+        starts=np.array([0, 1, 2]),
+        mean=np.array([0.5, -0.5]),
+        covariance=np.diag(np.full(2, std**2)),
+    )
+    for sense, sign in (("<=", -1.0), (">=", 1.0)):
+        for threshold in (far, -far):
+            promise = promise_of(reward, sense, [threshold, threshold])
+            verdicts = certificate_of(reward, EPS).judge(promise, promise.thresholds, sets)
+            broken = sign * threshold > 0.0
+            assert verdicts.p_broken.tolist() == [float(broken)] * 2
+            assert verdicts.regret == pytest.approx([far if broken else 0.0] * 2)

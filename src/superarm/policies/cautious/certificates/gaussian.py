@@ -20,10 +20,12 @@ TINY = 1e-300  # keeps a quotient finite where nothing is uncertain
 def gaussian(promise: Promise, thresholds: Array, mean: Array, std: Array) -> Verdicts:
     """p and EV of Gaussian group rewards; what the predicate calls good is not broken."""
     short = promise.sense.sign * (thresholds - mean)  # d = s (gamma - mean)
-    score = (short - tolerance(thresholds)) / np.maximum(std, TINY)
-    density = np.exp(-0.5 * np.square(np.clip(short / np.maximum(std, TINY), -40.0, 40.0))) / np.sqrt(2.0 * np.pi)
+    spread = np.maximum(std, TINY)
+    with np.errstate(over="ignore"):  # a threshold beyond all outcomes is infinitely many deviations away
+        score, far = (short - tolerance(thresholds)) / spread, short / spread
+    density = np.exp(-0.5 * np.square(np.clip(far, -40.0, 40.0))) / np.sqrt(2.0 * np.pi)
     # E[(d + w z)+] = d Phi(d / w) + w phi(d / w)
-    regret = short * ndtr(short / np.maximum(std, TINY)) + std * density
+    regret = short * ndtr(far) + std * density
     return Verdicts(p_broken=ndtr(score), regret=np.maximum(regret, 0.0))
 
 
