@@ -61,8 +61,11 @@ def _checked(label: Any) -> Hashable:
     found: Hashable = label_array([label], "label")[0]
     try:
         hash(found)
-    except TypeError:
-        raise InvalidArgument("label", "a label of a group, or an arm id", type(label).__name__) from None
+        known = bool(found == found)  # what is missing does not equal itself
+    except TypeError:  # it cannot be hashed
+        known = False
+    if not known:
+        raise InvalidArgument("label", "a label of a group, or an arm id", safe_repr(label)[:200])
     return found
 
 
