@@ -140,6 +140,9 @@ def test_a_policy_is_told_in_a_short_line():
         "CautiousTCGPUCB(confidence=0.95, seed=3, updates=0, watch=Watch(certificates not widened))"
     )
     prior = sa.GaussianProcess(sa.Matern52(lengthscale=0.5), noise_std=0.1)
+    policy, round = sa.TCGPUCB(), sa.Round(t=1, contexts=[[0.1], [0.2]], feasible=sa.AtMost(2))
+    policy.update(round, [0, 1], [[0.1, 0.2], [0.3, 0.4]])
+    assert repr(policy) == "TCGPUCB(updates=1)"
     assert repr(sa.TCGPTS(prior, learn=False)) == f"TCGPTS(posterior={prior!r}, learn=False, updates=0)"
 
 
@@ -147,3 +150,11 @@ def test_what_a_policy_does_as_outcomes_come_is_told_in_plain_words():
     said = str(sa.CautiousTCGPUCB())
     assert "learns hyperparameters, scales and effects of groups as outcomes come" in said
     assert "certificates not widened, as no outcomes lie further from what was believed than the model allows" in said
+
+
+def test_a_class_of_ones_own_that_needs_a_setting_is_told_too():
+    class Mine(sa.TCGPUCB):
+        def __init__(self, zeta):
+            super().__init__(zeta=zeta)
+
+    assert repr(Mine(0.25)) == "Mine(zeta=0.25, updates=0)"

@@ -125,10 +125,16 @@ class LearningPolicy(StorablePolicy):
         return self.learner.posterior
 
     def __repr__(self) -> str:
-        """What it believes, the settings that are not the usual ones, and how much it has learnt."""
-        usual = {name: repr(value) for name, value in settings_of(type(self)()).items()}
+        """The settings that are not the usual ones and how much was learnt; ``print`` tells what was adopted."""
+        try:
+            usual = {name: repr(value) for name, value in settings_of(type(self)()).items()}
+        except TypeError:  # a class of one's own that cannot be made of nothing: all settings are told
+            usual = {}
         given = {name: repr(value) for name, value in settings_of(self).items()}
-        said = ", ".join(f"{name}={value}" for name, value in given.items() if value != usual[name])
+        model = self.learner.model
+        if model is not None and model.shapes is not None:
+            given["posterior"] = repr(None) if model.given is None else "..."
+        said = ", ".join(f"{name}={value}" for name, value in given.items() if value != usual.get(name))
         watch = vars(self).get("watch")
         parts = [said, f"updates={self.learner.updates}", *([] if watch is None else [f"watch={watch!r}"])]
         return f"{type(self).__name__}({', '.join(part for part in parts if part)})"

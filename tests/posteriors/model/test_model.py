@@ -235,7 +235,7 @@ def test_saved_at_any_stage_and_continued_equals_never_stopped(kind, prior, trut
             assert selection.value == again.value
             policy.update(round, selection.arms, truth.outcomes(round, selection.arms, rng))
             trace.append((selection.arms.tolist(), selection.value))
-        return trace, repr(policy), str(policy)
+        return trace, repr(policy.posterior), repr(policy), str(policy)
 
     assert played(()) == played(STAGES)
 
@@ -365,7 +365,7 @@ def test_a_policy_prints_what_it_adopted():
     assert printed.startswith("CautiousTCGPUCB\n  decisions with outcomes: 6; arms in them: 60\n")
     assert "every group adds" in printed
     assert "noise" in printed
-    assert len(repr(policy)) < 6000
+    assert len(repr(policy)) < 300
     fixed = sa.TCGPUCB(PRIOR, learn=False)
     assert "learn=False" in str(fixed)
     assert repr(PRIOR) in str(fixed)
@@ -382,6 +382,7 @@ def test_a_feature_that_was_0_or_1_may_become_graded(until, tmp_path):
         values = np.column_stack([np.sin(3 * x[:, 0]) + x[:, 1], x[:, 1] - x[:, 0]])
         policy.update(round, np.arange(12), values + rng.normal(0, 0.05, (12, 2)))
     policy.save(tmp_path / "policy")
-    assert repr(sa.load(tmp_path / "policy")) == repr(policy)
+    assert repr(sa.load(tmp_path / "policy").posterior) == repr(policy.posterior)
+    assert str(sa.load(tmp_path / "policy")) == str(policy)
     belief = policy.posterior.predict(policy.learner.model.points(round))
     assert np.abs(belief.mean - values).max() < 0.25
