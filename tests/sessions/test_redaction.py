@@ -1,11 +1,13 @@
 """Erasure: nothing of a decision is left in the file but that it was made, and the policy never heard of it."""
 
+import sqlite3
 import struct
 
 import numpy as np
 import pytest
 
 import superarm as sa
+from superarm.sessions.parts import KeptParts
 from superarm.sessions.session import Session
 from superarm.sessions.snapshots import digest_of_state
 from superarm.sessions.stores.memory import MemoryStore
@@ -148,3 +150,44 @@ def test_bad_requests_are_refused(tmp_path):
         with pytest.raises(sa.errors.InvalidArgument):
             session.redact(**given)
     session.close()
+
+
+def test_a_log_that_another_reads_is_said_to_remember_until_it_is_emptied(tmp_path):
+    path = tmp_path / "s.db"
+    session = opened(path, policy=policy())
+    secret = session.decide(a_round(1, contexts=np.full((6, 2), SECRET)))
+    session.observe(secret.id, secret.arms, outcomes(1, secret.arms))
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN")
+    other.execute("SELECT count(*) FROM event").fetchall()
+    assert not session.redact(secret.id).finished
+    session.decide(a_round(2))
+    other.execute("ROLLBACK")
+    other.close()
+    later = session.decide(a_round(3))
+    assert secret_in(path) == []
+    assert session.redact(later.id).finished
+    session.close()
+
+
+def secret_in(path):
+    files = [each for each in path.parent.iterdir() if each.name.startswith(path.name)]
+    return [each.name for each in files if struct.pack("<d", SECRET) in each.read_bytes()]
+
+
+def test_who_reads_while_another_erases_reads_again(tmp_path, monkeypatch):
+    one, two = opened(tmp_path / "s.db", policy=policy()), opened(tmp_path / "s.db", policy=policy())
+    decisions = played(one, range(1, 4))
+    part, erased = KeptParts._content, []
+
+    def late(self, digest, what):  # the first part is looked for when it has just been erased
+        if self is two._running.parts and not erased:
+            erased.append(one.redact(decisions.pop(1).id))
+        return part(self, digest, what)
+
+    monkeypatch.setattr(KeptParts, "_content", late)
+    two.decide(a_round(4))
+    assert erased
+    assert policy_to_bytes(two.policy) == taught(decisions)
+    one.close()
+    two.close()

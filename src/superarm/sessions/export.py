@@ -6,21 +6,26 @@ follows from it, for tables and notebooks.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from superarm.errors import Conflict, UnreadableFile
+from superarm.errors import Conflict, SuperarmError, UnreadableFile
 from superarm.sessions import events
 from superarm.sessions.events import Event, parts_of
-from superarm.sessions.stores.store import Entry, Store
+from superarm.sessions.parts import digest_of
+from superarm.sessions.settings import Settings
+from superarm.sessions.start import begin
+from superarm.sessions.stores.memory import MemoryStore
+from superarm.sessions.stores.store import Behind, Entry, Store
 from superarm.sessions.views import decisions_frame, outcomes_frame
 from superarm.storage import checked_path, replace_file
+from superarm.wire.packing import DAMAGE
 
 FORMAT = "superarm session"
-MANY = 1000  # events that are appended together
 EVENTS, PARTS = "events.jsonl", "parts.parquet"
 
 
@@ -30,7 +35,7 @@ def exported(store: Store, folder: str | os.PathLike[str], last: int) -> Path:
 
     path = checked_path("folder", folder)
     path.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({"format": FORMAT, "version": events.VERSION, "events": last})]
+    lines: list[str] = []
     named: dict[str, None] = {}
     for event in store.events():
         if event.seq > last:
@@ -42,7 +47,8 @@ def exported(store: Store, folder: str | os.PathLike[str], last: int) -> Path:
     pl.DataFrame(kept, schema={"digest": pl.String, "body": pl.Binary}, orient="row").write_parquet(path / PARTS)
     decisions_frame(store, store.standings()).write_parquet(path / "decisions.parquet")
     outcomes_frame(store).write_parquet(path / "outcomes.parquet")
-    replace_file(path / EVENTS, ("\n".join(lines) + "\n").encode("utf-8"))  # last: it says that all is there
+    head = {"format": FORMAT, "version": events.VERSION, "events": last, "digest": _digest(lines, dict(kept))}
+    replace_file(path / EVENTS, ("\n".join([json.dumps(head), *lines]) + "\n").encode("utf-8"))  # last: all is there
     return path
 
 
@@ -51,28 +57,49 @@ def _line(event: Event) -> str:
     return json.dumps(head | {"fact": json.loads(events.to_bytes(event.fact))})
 
 
-def imported(folder: str | os.PathLike[str], store: Store) -> int:
-    """Write what was exported into an empty store; how many events."""
+def _digest(lines: Sequence[str], parts: Mapping[str, bytes]) -> str:
+    """Of all that an export holds, so that what was changed in it is found out."""
+    found = hashlib.sha256("\n".join(lines).encode("utf-8"))
+    for name in sorted(parts):
+        found.update(f"\n{name} {digest_of(parts[name])}".encode())
+    return found.hexdigest()
+
+
+def read_export(folder: str | os.PathLike[str]) -> list[Entry]:
+    """What was exported, checked as a whole: it is what was written, and a session can go on with it."""
     import polars as pl
 
     path = checked_path("folder", folder)
-    if store.last():
-        raise Conflict("there is a session already where the import is to be; give it another path or name")
     try:
-        first, *lines = (path / EVENTS).read_text("utf-8").splitlines()
+        first, *lines = (path / EVENTS).read_text("utf-8").split("\n")[:-1]
         head = json.loads(first)
         if head["format"] != FORMAT or head["events"] != len(lines) or head["version"] > events.VERSION:
             raise ValueError(f"a head of {head}, and {len(lines)} events")
         parts = dict(pl.read_parquet(path / PARTS, columns=["digest", "body"]).iter_rows())
+        if head.get("digest", "") not in ("", _digest(lines, parts)):  # earlier exports have none
+            raise ValueError("it was changed since it was written: its digest is another")
         found = [_event(json.loads(line), head["version"]) for line in lines]
         if [event.seq for event in found] != list(range(1, len(found) + 1)):
             raise ValueError("events that do not follow each other")
-    except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        entries = [Entry(event=event, parts=_named(event, parts)) for event in found]
+        trial = MemoryStore()
+        trial.append(entries)
+        begin(trial, None, Settings())
+    except FileNotFoundError:
+        raise
+    except (*DAMAGE, AssertionError, OSError, SuperarmError, pl.exceptions.PolarsError) as error:
         raise UnreadableFile(f"{path}: damaged, truncated, or not an export of a session ({error})") from error
-    entries = iter(found)
-    while some := list(islice(entries, MANY)):
-        store.append([Entry(event=event, parts=_named(event, parts)) for event in some])
-    return len(found)
+    return entries
+
+
+def imported(entries: Sequence[Entry], store: Store) -> None:
+    """Write what :func:`read_export` found into an empty store, all or nothing."""
+    if store.last():
+        raise Conflict("there is a session already where the import is to be; give it another path or name")
+    try:
+        store.append(entries)
+    except Behind:
+        raise Conflict("somebody began a session where the import is to be; give it another path or name") from None
 
 
 def _event(row: dict[str, Any], version: int) -> Event:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from superarm.errors import InvalidArgument, UnsolvableRound, safe_repr
@@ -174,6 +175,8 @@ class Feedback:
         ``decisions(label=...)`` shows beforehand which. A label that occurs in none is refused. The policy is taught
         anew without them. That a decision was made, its id, number and key stay. What it was like before cannot be
         replayed any more; exports and copies of the file are yours to erase.
+        While another connection reads, the log beside the file (``-wal``) keeps what was erased: ``finished`` is False
+        then, and the next call that writes, or the next start, ends it.
 
         Parameters
         ----------
@@ -184,7 +187,8 @@ class Feedback:
         """
         if (id is None) == (label is None):
             raise InvalidArgument("id", "the id of a decision, or label=, and not both", safe_repr(id))
-        return self._running.do(lambda: redact(self._running, id, label))
+        found = self._running.do(lambda: redact(self._running, id, label))
+        return replace(found, finished=not getattr(self._running.store, "remembers", False))
 
     def played(self, id: str) -> None:
         """Say that a decision was acted upon, whatever comes of it; outcomes say so too."""

@@ -18,6 +18,7 @@ class Redaction:
 
     decisions: tuple[str, ...]
     replayable_from: int
+    finished: bool = True  # False: another reader keeps it in the log of the file, until a later call or start
 
 
 def redact(running: Running, id: Any, label: Any) -> Answer[Redaction]:

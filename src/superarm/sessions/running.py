@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from superarm.errors import Conflict, StoreUnavailable, SuperarmError, UnknownDecision, safe_repr
+from superarm.errors import Conflict, StoreUnavailable, SuperarmError, UnknownDecision, UnreadableFile, safe_repr
 from superarm.sessions import fold
 from superarm.sessions.decision import Decision
 from superarm.sessions.events import Event, Fact, Moved, Redacted
@@ -81,9 +81,14 @@ class Running:
         for _ in range(PATIENCE):
             with self._held:
                 self._usable()
-                self._catch_up()
-                answer = operation()
-                ticket = self._submit(answer.drafts) if answer.drafts else self.journal.newest()
+                try:
+                    self._catch_up()
+                    answer = operation()
+                    ticket = self._submit(answer.drafts) if answer.drafts else self.journal.newest()
+                except UnreadableFile:
+                    if self.journal.newest() is None and self.store.last() <= self.state.seq:
+                        raise
+                    continue  # perhaps somebody erased meanwhile what was to be read
             with suppress(Behind):
                 self.journal.wait(ticket)
                 return answer.value

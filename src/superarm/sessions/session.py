@@ -12,7 +12,7 @@ from superarm.errors import InvalidArgument, type_of
 from superarm.policies.policy import Policy
 from superarm.sessions import operations, start
 from superarm.sessions.decision import Decision
-from superarm.sessions.export import imported
+from superarm.sessions.export import imported, read_export
 from superarm.sessions.feedback import Feedback
 from superarm.sessions.fork import forked
 from superarm.sessions.looks import Looks
@@ -150,9 +150,10 @@ class Session(Feedback, Looks):
         cls, folder: str | os.PathLike[str], path: Any, *, name: str = "main", durability: str = "full"
     ) -> Session:
         """A session as it was exported into a folder, at a path where there is none yet."""
+        entries = read_export(folder)  # first: where that fails, nothing is made
         store = start.opened(path, name, durability)
         try:
-            imported(folder, store)
+            imported(entries, store)
         finally:
             if store is not path:
                 store.close()

@@ -60,7 +60,15 @@ def begin(store: Store, policy: Policy | None, given: Settings) -> Beginning:
     settings = Settings.from_data(_created(store).settings)
     settings.agree(given)
     parts = KeptParts(store)
-    beginning = _go_on(store, parts, settings, here)
+    last = 0
+    while True:
+        try:
+            beginning = _go_on(store, parts, settings, here)
+            break
+        except UnreadableFile:
+            if store.last() == last:
+                raise
+            last = store.last()  # once more, and as often as somebody may have erased meanwhile what was to be read
     if policy is not None:
         _same_policy(parts.policy(beginning.state.given), policy)
     return beginning

@@ -23,6 +23,7 @@ from superarm.sessions.stores.store import Behind, Entry, Snapshot
 from superarm.storage import checked_path
 
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
+SOON = 1.0  # seconds to wait for others to end their reading, so that the log can be emptied
 PATIENCE = 30.0  # seconds to wait for another process that writes
 REASONS = {  # by the first word of SQLite's name of the error
     "BUSY": "another process holds it, and did not let go; try again",
@@ -54,6 +55,7 @@ class SQLiteStore:
         self.path = checked_path("path", path)
         synchronous = SYNCHRONOUS[one_of("durability", durability, tuple(SYNCHRONOUS))]
         self.name = checked_name("name", name)
+        self.remembers = False  # whether the log of the file may still hold what was erased
         self._writing, self._reading = threading.RLock(), threading.Lock()
         with self._plain_errors():
             self._writer = self._connect()
@@ -65,6 +67,7 @@ class SQLiteStore:
                 schema.prepare(self._writer, str(self.path))
                 self._session = self._number()
                 _sync_folder(self.path)
+                self._empty_log(0.0)  # whoever erased may have left that to others
                 self._reader = self._connect()
                 self._reader.execute("PRAGMA query_only = ON")
         except BaseException:
@@ -91,9 +94,20 @@ class SQLiteStore:
                 schema.erase(run, self._session, entry)
                 schema.add_event(run, self._session, entry.event)
                 schema.add_rows(run, self._session, entry.event)
-        if any(entry.gone for entry in entries):
-            with self._writing, self._plain_errors():  # the log, too, must not remember
-                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if any(entry.facts or entry.gone for entry in entries):
+            self._empty_log(SOON)
+        elif self.remembers:
+            self._empty_log(0.0)
+
+    def _empty_log(self, patience: float) -> None:
+        """Let the write-ahead log, too, forget what was erased, unless somebody reads in it for longer than this."""
+        with self._writing, self._plain_errors():
+            self._writer.execute(f"PRAGMA busy_timeout = {int(1000 * patience)}")
+            try:
+                ((busy, _, _),) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self.remembers = bool(busy)
+            finally:
+                self._writer.execute(f"PRAGMA busy_timeout = {int(1000 * PATIENCE)}")
 
     @contextmanager
     def _transaction(self) -> Iterator[schema.Run]:
