@@ -17,6 +17,7 @@ from superarm.arguments import instance
 from superarm.errors import InvalidArgument, UnreadableFile, safe_repr, type_of
 from superarm.round import Outcomes, Round
 from superarm.wire import packing, rounds
+from superarm.wire.arrow import check_stream
 from superarm.wire.labels import labels_to_data
 
 if TYPE_CHECKING:
@@ -115,14 +116,21 @@ def frame_to_arrow(frame: Any) -> bytes:
 
 
 def frame_from_arrow(content: Any) -> pl.DataFrame:
-    """The frame of an Arrow stream, or :class:`UnreadableFile` with the reason."""
+    """The frame of an Arrow stream, or :class:`UnreadableFile` with the reason.
+
+    Bytes that announce more than they hold are refused before polars reads them. Arrow has no checksum: values that
+    were damaged on the way can come back as other values, so take it from sources that you trust, or check it by a sum
+    of your own; :func:`~superarm.wire.round_to_bytes` has one.
+    """
     import polars as pl
 
     if not isinstance(content, (bytes, bytearray, memoryview)):
         raise InvalidArgument("content", "bytes", type_of(content))
+    content = bytes(content)
     try:
-        return pl.read_ipc_stream(io.BytesIO(bytes(content)))
-    except Exception as error:  # whatever polars says of bytes that are no stream
+        check_stream(content)
+        return pl.read_ipc_stream(io.BytesIO(content))
+    except (Exception, pl.exceptions.PanicException) as error:  # whatever polars says of bytes that are no stream
         raise UnreadableFile(f"content: no whole Arrow stream ({error})") from error
 
 

@@ -61,7 +61,7 @@ def pack(document: Any) -> bytes:
     size = len(payload)
     if small:
         compressed = zlib.compress(payload, 1)
-        small = size <= _most(compressed)
+        small = size <= most_inflated(len(compressed))
         payload = compressed if small else payload
     return HEAD.pack(FORMAT, small, zlib.crc32(payload), size) + payload
 
@@ -96,14 +96,15 @@ def unpack(content: Any, what: str = "content") -> Any:
         raise UnreadableFile(f"{what}: damaged or truncated ({error})") from error
 
 
-def _most(compressed: bytes) -> int:
-    """Bytes that these may become."""
-    return max(FREE, RATIO * len(compressed))
+def most_inflated(compressed: int) -> int:
+    """Bytes that so many may become."""
+    return max(FREE, RATIO * compressed)
 
 
 def _inflated(content: bytes, size: int) -> bytes:
-    if size > _most(content):
-        raise ValueError(f"{len(content)} bytes that would become {size}, where {_most(content)} are the most")
+    most = most_inflated(len(content))
+    if size > most:
+        raise ValueError(f"{len(content)} bytes that would become {size}, where {most} are the most")
     inflating = zlib.decompressobj()
     payload = inflating.decompress(content, size + 1)
     if not inflating.eof or inflating.unused_data:
