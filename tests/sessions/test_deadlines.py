@@ -97,8 +97,8 @@ def test_a_replay_does_not_ask_the_clock(tmp_path, clock):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"deadline": 0}, "deadline: expected a positive finite number"),
-        ({"deadline": "soon"}, "deadline: expected a positive finite number"),
+        ({"deadline": 0}, "deadline: expected a positive number of seconds"),
+        ({"deadline": "soon"}, "deadline: expected a positive number of seconds"),
         ({"silence": 3}, "silence: expected a pair"),
         ({"silence": (0.0, "x")}, "silence: expected a number"),
         ({"silence": (0.0, np.inf)}, "silence: expected a number"),
@@ -155,10 +155,10 @@ def test_a_file_with_a_mistake_is_refused_as_a_whole(tmp_path):
     with pytest.raises(sa.errors.Conflict, match="in one row and"):
         session.observe_many(twice)
     for wrong, message in (
-        (frame.with_columns(decision=pl.lit("nobody")), "id: expected the id"),
+        (frame.with_columns(decision=pl.lit("nobody")), "frame: expected the id"),
         (frame.with_columns(decision=pl.lit(3)), "frame: expected ids of decisions"),
         (frame.drop("arm"), "frame: expected the columns"),
-        (frame.with_columns(arm=pl.lit(99)), "arms: expected arm numbers"),
+        (frame.with_columns(arm=pl.lit(99)), "frame: expected arm numbers"),
         (frame.with_columns(outcome_1=pl.lit("x")), "frame: expected outcomes that are numbers"),
         (frame.with_columns(sample=pl.lit(7)), "sample: expected text"),
         ("a file", "frame: expected a polars or pandas frame"),

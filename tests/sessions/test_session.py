@@ -1,6 +1,7 @@
 """A session: what it answers, what it keeps, and what it refuses."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import superarm as sa
@@ -287,3 +288,50 @@ def test_whole_numbers_are_not_guessed_to_be_positions_or_ids(tmp_path, ids, kin
             session.observe(decision.id, [kind(1)], [[0.5, 0.5]])
         session.observe(decision.id, [kind(1)], [[0.5, 0.5]], by="id")
         assert set(session.outcomes()["arm"]) == {2}
+
+
+@pytest.mark.parametrize("wrong", [{}, {"policy": sa.CUCB}, {"policy": 3}, {"policy": policy(), "deadline": "7d"}])
+def test_an_open_that_fails_leaves_no_file(tmp_path, wrong):
+    with pytest.raises(sa.errors.InvalidArgument):
+        Session.open(tmp_path / "new.db", **wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_restore_or_fork_that_fails_leaves_no_file(tmp_path, session):
+    with pytest.raises(sa.errors.InvalidArgument, match=r"folder: expected one that Session.export wrote"):
+        Session.restore(tmp_path / "nofolder", tmp_path / "r.db")
+    with pytest.raises(sa.errors.InvalidArgument, match="policy"):
+        session.fork(tmp_path / "r.db", sa.CUCB)
+    assert not (tmp_path / "r.db").exists()
+
+
+def test_mistakes_with_paths_and_deadlines_are_said_plainly(tmp_path, session):
+    with pytest.raises(sa.errors.InvalidArgument, match=r"deadline: expected .* timedelta"):
+        Session.open(tmp_path / "new.db", policy=policy(), deadline="7d")
+    with pytest.raises(sa.errors.InvalidArgument, match="path: expected that of a file"):
+        Session.open(tmp_path, policy=policy())
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(sa.errors.InvalidArgument, match="folder: expected that of a folder"):
+        session.export(tmp_path / "file")
+
+
+def test_a_conflict_names_the_arm_and_the_ways_out(session):
+    decision = session.decide(a_round(1, arm_ids=[f"c{arm}" for arm in range(6)], feasible=sa.Exactly(1)))
+    session.observe(decision.id, decision.arm_ids, [[0.5, 0.1]])
+    name = decision.arm_ids[0]
+    with pytest.raises(sa.errors.Conflict, match=rf"arm \d \('{name}'\) .* use correct .* sample= for a repetition"):
+        session.observe(decision.id, decision.arm_ids, [[0.6, 0.1]])
+
+
+def test_a_wrong_line_of_a_file_is_named(session):
+    decision = session.decide(a_round(1))
+    good = {"decision": decision.id, "arm": int(decision.arms[0]), "outcome_1": 0.5, "outcome_2": 0.5}
+    stranger = next(arm for arm in range(6) if arm not in decision.arms)
+    for wrong, said in (
+        ({"decision": "nobody"}, "'nobody', in row 1, column decision"),
+        ({"outcome_2": "much"}, "'much', in row 1, column outcome_2"),
+        ({"arm": stranger}, f"{stranger}, in column arm, in a row of decision {decision.id}"),
+    ):
+        with pytest.raises(sa.errors.InvalidArgument, match=said):
+            session.observe_many(pd.DataFrame([good, good | wrong]))
+    assert len(session.outcomes()) == 0

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from superarm.errors import Conflict, SuperarmError, UnreadableFile
+from superarm.errors import Conflict, InvalidArgument, SuperarmError, UnreadableFile
 from superarm.sessions import events
 from superarm.sessions.events import Event, parts_of
 from superarm.sessions.parts import digest_of
@@ -34,6 +34,8 @@ def exported(store: Store, folder: str | os.PathLike[str], last: int) -> Path:
     import polars as pl
 
     path = checked_path("folder", folder)
+    if path.exists() and not path.is_dir():
+        raise InvalidArgument("folder", "that of a folder, which is made if there is none", f"the file {path}")
     path.mkdir(parents=True, exist_ok=True)
     lines: list[str] = []
     named: dict[str, None] = {}
@@ -70,6 +72,8 @@ def read_export(folder: str | os.PathLike[str]) -> list[Entry]:
     import polars as pl
 
     path = checked_path("folder", folder)
+    if not (path / EVENTS).is_file():
+        raise InvalidArgument("folder", f"one that Session.export wrote, with {EVENTS}", f"{path}")
     try:
         first, *lines = (path / EVENTS).read_text("utf-8").split("\n")[:-1]
         head = json.loads(first)
@@ -107,5 +111,5 @@ def _event(row: dict[str, Any], version: int) -> Event:
     return Event(seq=row["seq"], at=row["at"], fact=fact, key=row["key"], request=row["request"])
 
 
-def _named(event: Event, parts: dict[str, bytes]) -> dict[str, bytes]:
+def _named(event: Event, parts: Mapping[str, bytes]) -> dict[str, bytes]:
     return {digest: parts[digest] for digest in parts_of(event.fact) if digest in parts}

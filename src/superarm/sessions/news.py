@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from superarm.arguments import Array
-from superarm.errors import Conflict
+from superarm.errors import Conflict, safe_repr
 from superarm.sessions.events import Corrected, Observed, Pairs
 from superarm.sessions.standing import Cell, Standing
 
@@ -55,8 +56,19 @@ class News:
         return replace(self.standing, seen=self.standing.seen + self.fills + len(self.late))
 
     @classmethod
-    def of(cls, standing: Standing, cells: Sequence[Cell], arms: tuple[int, ...], values: Array, sample: str) -> News:
-        """Tell them apart; a value that contradicts one that somebody told is a :class:`Conflict`."""
+    def of(
+        cls,
+        standing: Standing,
+        cells: Sequence[Cell],
+        arms: tuple[int, ...],
+        values: Array,
+        sample: str,
+        names: Any = None,
+    ) -> News:
+        """Tell them apart; a value that contradicts one that somebody told is a :class:`Conflict`.
+
+        ``names`` are the ids of all arms, where there are some.
+        """
         held = {(cell.arm, cell.outcome): cell for cell in cells if cell.sample == sample}
         silent = {(cell.arm, cell.outcome): cell for cell in cells if cell.assumed and cell.sample != sample}
         filled = {(cell.arm, cell.outcome) for cell in cells}
@@ -79,9 +91,10 @@ class News:
                 elif cell.value == value:
                     known += 1
                 else:
+                    said = f"arm {arm}" if names is None else f"arm {arm} ({safe_repr(names[arm])})"
                     raise Conflict(
-                        f"decision {standing.id}: outcome {outcome} of arm {arm} is {cell.value!r} in the journal, and "
-                        f"came as {value!r}; the first stays, unless it is corrected"
+                        f"decision {standing.id}: outcome {outcome} of {said} is {cell.value!r} in the journal, and "
+                        f"came as {value!r}; the first stays: use correct to change it, or sample= for a repetition"
                     )
             if row != [None, None]:
                 rows.append((arm, (row[0], row[1])))

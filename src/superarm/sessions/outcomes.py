@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from superarm.arguments import Array, as_floats, between, whole_number
-from superarm.errors import Conflict, InvalidArgument, safe_repr, type_of
+from superarm.errors import Conflict, InvalidArgument, UnknownDecision, safe_repr, type_of
 from superarm.round import LARGEST
 from superarm.sessions.decision import Receipt
 from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Rebased, Recorded
@@ -25,6 +25,7 @@ from superarm.sessions.requests import (
     checked_range,
     checked_text,
     pairs_of,
+    picked_ids,
     request_digest,
 )
 from superarm.sessions.running import Answer, Draft, Running
@@ -55,7 +56,9 @@ def _news(
     if standing.withdrawn:
         raise Conflict(f"decision {standing.id} was withdrawn: it was never acted upon, so nothing can come of it")
     checked_range(values, running.settings.outcome_range)
-    return News.of(standing, cells, places, values, sample)
+    ids = picked_ids(running.parts.round(standing.round), standing.arms)
+    names = None if ids is None else dict(zip(standing.arms, ids, strict=True))
+    return News.of(standing, cells, places, values, sample, names)
 
 
 def _drafts(
@@ -84,16 +87,25 @@ def _known(running: Running, event: Event) -> Receipt:
 
 def observe_many(running: Running, frame: Any, by: Any) -> Answer[tuple[Receipt, ...]]:
     """Learn the cells that are new of many decisions, all or nothing; one event each."""
-    told = _by_decision(frame)
+    told, rows_of = _by_decision(frame)
     drafts: list[Draft] = []
     receipts: list[Receipt] = []
     for id, rows in told.items():
-        standing = running.kept(id)
+        try:
+            standing = running.kept(id)
+        except UnknownDecision as error:
+            raise UnknownDecision("frame", error.expected, _at(error.came, rows_of[id], "decision")) from None
         round = running.parts.round(standing.round)
         cells: list[Cell] = list(running.journal.cells(standing.id))
         new = known = 0
         for sample, (arms, outcomes) in rows.items():
-            found = arm_positions(round, standing.arms, list(dict.fromkeys(arms)), by).tolist()
+            try:
+                found = arm_positions(round, standing.arms, list(dict.fromkeys(arms)), by).tolist()
+            except InvalidArgument as error:
+                if error.argument != "arms":
+                    raise
+                where = f"{error.came}, in column arm, in a row of decision {standing.id}"
+                raise InvalidArgument("frame", error.expected, where) from None
             merged = _merged(dict(zip(dict.fromkeys(arms), found, strict=True)), arms, outcomes, standing)
             places, values = checked_outcomes(round, standing.arms, list(merged), list(merged.values()), "position")
             news = _news(running, standing, cells, places, values, sample)
@@ -107,25 +119,42 @@ def observe_many(running: Running, frame: Any, by: Any) -> Answer[tuple[Receipt,
 Rows = dict[str, tuple[list[Hashable], list[list[float]]]]  # arms and outcomes by sample
 
 
-def _by_decision(frame: Any) -> dict[Any, Rows]:
-    """The rows of a frame, by decision and sample, in the order in which they come."""
+def _at(came: object, row: int, column: str) -> str:
+    """What came, and where in a frame; rows are counted from 0."""
+    return f"{came}, in row {row}, column {column}"
+
+
+def _numbers(frame: Any, column: str) -> Array:
+    values = frame[column].to_numpy()
+    try:
+        return as_floats("frame", values, "outcomes that are numbers")
+    except InvalidArgument:
+        for row, value in enumerate(values.tolist()):
+            as_floats("frame", [value], f"outcomes that are numbers, unlike {_at(safe_repr(value), row, column)}")
+        raise
+
+
+def _by_decision(frame: Any) -> tuple[dict[Any, Rows], dict[Any, int]]:
+    """The rows of a frame, by decision and sample, in the order in which they come, and the first row of each."""
     if isinstance(frame, type) or not hasattr(frame, "__len__") or not hasattr(frame, "columns"):
         raise InvalidArgument("frame", "a polars or pandas frame", type_of(frame))
     missing = [name for name in COLUMNS if name not in list(frame.columns)]
     if missing:
         raise InvalidArgument("frame", f"the columns {', '.join(COLUMNS)}, and perhaps sample", f"no {missing[0]}")
     decisions, arms = (frame[name].to_numpy().tolist() for name in COLUMNS[:2])
-    pairs = [as_floats("frame", frame[name].to_numpy(), "outcomes that are numbers") for name in COLUMNS[2:]]
+    pairs = [_numbers(frame, name) for name in COLUMNS[2:]]
     samples = frame["sample"].to_numpy().tolist() if "sample" in list(frame.columns) else [""] * len(decisions)
     told: dict[Any, Rows] = {}
-    for id, arm, one, two, sample in zip(decisions, arms, *pairs, samples, strict=True):
+    first: dict[Any, int] = {}
+    for row, (id, arm, one, two, sample) in enumerate(zip(decisions, arms, *pairs, samples, strict=True)):
         if not isinstance(id, str):
-            raise InvalidArgument("frame", "ids of decisions in the column decision", safe_repr(id))
+            raise InvalidArgument("frame", "ids of decisions", _at(safe_repr(id), row, "decision"))
+        first.setdefault(id, row)
         rows = told.setdefault(id, {})
         known = rows.setdefault(checked_text("sample", sample, empty=True), ([], []))
         known[0].append(arm)
         known[1].append([float(one), float(two)])
-    return told
+    return told, first
 
 
 def _merged(

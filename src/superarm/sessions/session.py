@@ -100,6 +100,7 @@ class Session(Feedback, Looks):
             hundredth of the time
         """
         given = Settings.of(outcome_range=outcome_range, deadline=deadline, silence=silence)
+        start.check_policy(path, policy)
         store = start.opened(path, name, durability)
         try:
             beginning = start.begin(store, policy, given)
@@ -132,6 +133,7 @@ class Session(Feedback, Looks):
 
     def fork(self, path: Any, policy: Policy, *, name: str = "main", durability: str = "full") -> Session:
         """Another session with the same decisions and outcomes, as if it had begun with another policy."""
+        start.check_policy(path, policy)
         store = start.opened(path, name, durability)
         try:
             forked(self._running, store, policy)

@@ -38,7 +38,7 @@ class Settings:
             deadline = deadline.total_seconds()
         return cls(
             outcome_range=None if outcome_range is None else interval("outcome_range", outcome_range),
-            deadline=None if deadline is None else positive("deadline", deadline),
+            deadline=None if deadline is None else _deadline(deadline),
             silence=None if silence is None else _silence(silence),
         )
 
@@ -63,6 +63,14 @@ class Settings:
             deadline=data.get("deadline"),
             silence=None if silence is None else (silence[0], silence[1]),
         )
+
+
+def _deadline(value: Any) -> float:
+    try:
+        return positive("deadline", value)
+    except InvalidArgument as error:
+        expected = "a positive number of seconds, or a datetime.timedelta, as timedelta(days=7)"
+        raise InvalidArgument("deadline", expected, error.came) from None
 
 
 def _silence(value: Any) -> tuple[float | None, float | None]:

@@ -20,6 +20,7 @@ from superarm.sessions.settings import Settings
 from superarm.sessions.snapshots import state_of
 from superarm.sessions.stores.sqlite import SQLiteStore
 from superarm.sessions.stores.store import Behind, Entry, Store
+from superarm.storage import checked_path
 from superarm.wire.policies import difference as policy_difference
 from superarm.wire.policies import policy_from_bytes
 
@@ -42,13 +43,21 @@ def opened(path: Any, name: Any, durability: Any) -> Store:
     if keeps(path, Store):
         store: Store = path
         return store
+    if checked_path("path", path).is_dir():
+        raise InvalidArgument("path", "that of a file, which is made if there is none", f"the folder {path}")
     return SQLiteStore(path, name, durability=durability)
+
+
+def check_policy(path: Any, policy: Policy | None) -> None:
+    """Refuse, before anything is made, a policy that no session can have, or none where a new file needs one."""
+    if policy is not None:
+        policy_to_part(instance("policy", policy, Policy, "a policy (methods: select, update), or None"))
+    elif not keeps(path, Store) and not checked_path("path", path).exists():
+        raise InvalidArgument("policy", "a policy, as the session does not exist yet", None)
 
 
 def begin(store: Store, policy: Policy | None, given: Settings) -> Beginning:
     """Make the first event, or go on after the last."""
-    if policy is not None:
-        instance("policy", policy, Policy, "a policy (methods: select, update), or None")
     here = fingerprint()
     if not store.last():
         if policy is None:
