@@ -14,6 +14,7 @@ import superarm as sa
 from superarm import arguments
 from superarm.arguments import as_floats, checked_seed, seed_number
 from superarm.errors import InvalidArgument
+from superarm.sums import exact_sums_by
 
 KERNEL = sa.SquaredExponential(lengthscale=1.0)
 CONTEXTS = np.array([[0.1], [0.5], [0.9]])
@@ -182,3 +183,9 @@ def test_a_span_of_time_is_no_number(time):
             check("horizon", time)
     with pytest.raises(InvalidArgument, match="seed: expected"):
         checked_seed(time)
+
+
+def test_exact_sums_beyond_all_floats_are_infinite():
+    values = np.array([1e308, 1e308, -1e308, 1e308, -1e308, -1e308, 1e308, 1e308, -1e308, -1e308])
+    codes = np.array([0, 0, 1, 1, 2, 2, 3, 3, 3, 3])
+    assert exact_sums_by(codes, values, 4).tolist() == [np.inf, 0.0, -np.inf, 0.0]

@@ -263,19 +263,6 @@ def mask(argument: str, value: Any, size: int, each: str) -> Mask:
     return found
 
 
-def sums_by(codes: IntArray, values: Array, size: int) -> Array:
-    """(size,) sum of ``values`` over each code."""
-    return np.bincount(codes, weights=values, minlength=size).astype(np.float64, copy=False)
-
-
-def exact_sums_by(codes: IntArray, values: Array, size: int) -> Array:
-    """(size,) exactly rounded sum of ``values`` over each code: it does not depend on how they are listed or split."""
-    order = codes.argsort(kind="stable")
-    ends = np.bincount(codes, minlength=size).cumsum().tolist()
-    listed = values[order].tolist()
-    return np.array([math.fsum(listed[start:end]) for start, end in zip([0, *ends], ends, strict=False)])
-
-
 def magnitude(values: Array) -> float:
     """The largest absolute value; 0 where there are none."""
     return float(np.abs(values).max(initial=0.0))

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from superarm.arguments import exact_sums_by
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.rewards.group_reward import Sense, is_good, tolerance
 from superarm.rewards.normal_forms import Blocks, Dispersion, Filter, WeightedSum, Witness
 from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
+from superarm.sums import exact_sums_by
 
 REWARDS = {
     "sum": lambda items: Sum(),

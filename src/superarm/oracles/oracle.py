@@ -15,13 +15,14 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask, between, checked_index, exact_sums_by, instance, magnitude
+from superarm.arguments import Array, IntArray, Mask, between, checked_index, instance, magnitude
 from superarm.errors import InvalidArgument, UnsolvableRound, safe_repr
 from superarm.oracles.good_subgroups import GoodSubgroups, Valued
 from superarm.rewards.normal_forms import Filter, WeightedSum
 from superarm.rewards.reward import Additive, checked_value, is_additive, reward_of
 from superarm.round import Round, checked_round
 from superarm.selection import EXACT, Selection, Status, is_proved
+from superarm.sums import exact_sums_by
 
 SUMMED_APART = 1e-11  # relative gap that sums of floats in different orders may show
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, sums_by
+from superarm.arguments import Array, IntArray
 from superarm.errors import UnsolvableRound
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import Found, additive_scores, answer, found_by_sum
@@ -15,6 +15,7 @@ from superarm.rewards.normal_forms import ROUNDING
 from superarm.round import Round
 from superarm.selection import Selection
 from superarm.storage import storable
+from superarm.sums import sums_by
 
 
 @storable

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, exact_sums_by, magnitude, sums_by
+from superarm.arguments import Array, IntArray, magnitude
 from superarm.arguments import Mask as Mask
+from superarm.sums import exact_sums_by, sums_by
 
 ROUNDING = 1e-15  # relative, of one operation, with room to spare
 Sums = Callable[[IntArray, Array, int], Array]

@@ -264,3 +264,19 @@ def test_thresholds_beyond_all_outcomes_are_kept_or_broken_for_sure(reward, far,
             broken = sign * threshold > 0.0
             assert verdicts.p_broken.tolist() == [float(broken)] * 2
             assert verdicts.regret == pytest.approx([far if broken else 0.0] * 2)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("reward", [sa.Sum(), sa.Mean(), sa.Min(), sa.Max()], ids=["sum", "mean", "min", "max"])
+@pytest.mark.parametrize("sense", ["<=", ">="])
+@pytest.mark.parametrize("threshold", [1e308, -1e308])
+def test_a_round_with_a_threshold_beyond_all_outcomes_is_played(reward, sense, threshold):
+    rng = np.random.default_rng(0)
+    policy = sa.CautiousTCGPUCB()
+    constraint = sa.Constraint(reward=reward, sense=sense, threshold=threshold)
+    for t in range(1, 4):
+        round = sa.Round(
+            t=t, contexts=rng.random((12, 1)), groups=[0, 1, 2] * 4, feasible=sa.AtMost(4), constraint=constraint
+        )
+        arms = policy.select(round).arms
+        policy.update(round, arms, rng.random((len(arms), 2)))

@@ -40,9 +40,11 @@ def shares(promise: Promise, thresholds: Array, values: Array) -> Verdicts:
     broken = np.count_nonzero(short > tolerance(thresholds)[:, None], axis=1)
     certain = np.ptp(short, axis=1) == 0.0
     n = short.shape[1]
+    with np.errstate(over="ignore"):
+        regret = np.maximum(short, 0.0).mean(axis=1)
     return Verdicts(
         p_broken=np.where(certain, np.sign(broken), (broken + 0.5) / (n + 1.0)),
-        regret=np.maximum(short, 0.0).mean(axis=1),
+        regret=np.where(np.isinf(regret), short.max(axis=1), regret),  # so far away, all draws fall short alike
     )
 
 
