@@ -8,7 +8,7 @@ import inspect
 import json
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -134,7 +134,7 @@ def picked_ids(round: Round, arms: Iterable[int]) -> tuple[Hashable, ...] | None
 
 
 def _is_whole(name: Any) -> bool:
-    return isinstance(name, Real) and float(name).is_integer()
+    return isinstance(name, Integral) or (isinstance(name, Real) and float(name).is_integer())  # ints may be huge
 
 
 def _few(values: tuple[Any, ...], most: int = 8) -> str:
