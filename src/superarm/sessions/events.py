@@ -16,6 +16,8 @@ from superarm.errors import UnreadableFile
 
 Pairs = tuple[tuple[float | None, float | None], ...]  # both outcomes of each arm, None where one is missing
 
+# What comes of reading things that are not what they should be.
+DAMAGE = (AssertionError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 VERSION = 1  # of the facts below; a fact of an earlier version is brought forward when it is read
 
 
@@ -217,7 +219,7 @@ def from_bytes(kind: str, version: int, body: bytes) -> Fact:
     try:
         fact: Fact = KINDS[kind](**{name: _frozen(value) for name, value in json.loads(body).items()})
         return fact
-    except (KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise UnreadableFile(f"an event of kind {kind!r} that cannot be read ({error!r})") from error
 
 

@@ -6,10 +6,12 @@ before it is appended, and a commit that fails leaves the state before as it was
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from superarm.errors import InvalidArgument, SuperarmError
+from superarm.errors import InvalidArgument, ModelWarning, SuperarmError
 from superarm.policies.policy import Policy
 from superarm.sessions.events import (
     Configured,
@@ -113,6 +115,23 @@ def after_sound(state: State, events: Sequence[Event], parts: Parts) -> State:
     After outcomes the policy must still select: one that cannot would be stuck for ever, as the events would be read
     again at every start.
     """
+    with _no_warning_an_error():
+        return _after_sound(state, events, parts)
+
+
+@contextmanager
+def _no_warning_an_error() -> Iterator[None]:
+    """Where warnings are errors, only show those of models: outcomes are not wrong because a model fits them badly."""
+    about = (action for action, said, kind, _, _ in warnings.filters if issubclass(ModelWarning, kind) and not said)
+    if next(about, "") != "error":
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", ModelWarning)
+        yield
+
+
+def _after_sound(state: State, events: Sequence[Event], parts: Parts) -> State:
     found, learnt = state, None
     try:
         found = replayed(state, events, parts) or state

@@ -149,6 +149,8 @@ def _by_decision(frame: Any) -> tuple[dict[Any, Rows], dict[Any, int]]:
     for row, (id, arm, one, two, sample) in enumerate(zip(decisions, arms, *pairs, samples, strict=True)):
         if not isinstance(id, str):
             raise InvalidArgument("frame", "ids of decisions", _at(safe_repr(id), row, "decision"))
+        if not isinstance(arm, Hashable):
+            raise InvalidArgument("frame", "numbers or ids of arms", _at(safe_repr(arm), row, "arm"))
         first.setdefault(id, row)
         rows = told.setdefault(id, {})
         known = rows.setdefault(checked_text("sample", sample, empty=True), ([], []))

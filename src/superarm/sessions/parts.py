@@ -138,7 +138,10 @@ class KeptParts:
         """The selection of a digest."""
         if self._latest is not None and self._latest[0] == digest:
             return self._latest[1]
-        return selection_from_dict(packing.unpack(self._content(digest, "selection"), "selection"))
+        try:
+            return selection_from_dict(packing.unpack(self._content(digest, "selection"), "selection"))
+        except packing.DAMAGE as error:
+            raise UnreadableFile(f"selection: damaged, or of another version ({error})") from error
 
     def _content(self, digest: str, what: str) -> bytes:
         content = self._offered.get(digest) or self._source.part(digest)

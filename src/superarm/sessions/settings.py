@@ -42,6 +42,17 @@ class Settings:
             silence=None if silence is None else _silence(silence),
         )
 
+    def check_whole(self) -> None:
+        """Refuse silence that would never be taken for an answer, or that could not have been one."""
+        if self.silence is None:
+            return
+        if self.deadline is None:
+            raise InvalidArgument("deadline", "the time after which silence is taken for an answer", None)
+        low, high = self.outcome_range or (-LARGEST, LARGEST)
+        for value in self.silence:
+            if value is not None and not low <= value <= high:
+                raise InvalidArgument("silence", f"outcomes within outcome_range, from {low:g} to {high:g}", value)
+
     def agree(self, given: Settings) -> None:
         """Refuse what a user gives if it is neither None nor what the session began with."""
         for each in fields(self):

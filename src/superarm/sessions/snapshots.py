@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from superarm.errors import SuperarmError, UnreadableFile
+from superarm.sessions.events import DAMAGE
 from superarm.sessions.fold import State
 from superarm.sessions.parts import digest_of
 from superarm.sessions.stores.store import Snapshot
@@ -41,7 +42,7 @@ def state_of(snapshot: Snapshot) -> State:
             raise UnreadableFile(f"the snapshot after event {snapshot.seq} is of another version")
         header["out"] = {decision: (missing, due) for decision, (missing, due) in header["out"].items()}
         return State(policy=policy_from_bytes(snapshot.body[end:]), **header)
-    except SuperarmError as error:
+    except (SuperarmError, *DAMAGE) as error:
         raise UnreadableFile(f"the snapshot after event {snapshot.seq} cannot be read: {error}") from error
 
 

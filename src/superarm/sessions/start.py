@@ -12,7 +12,7 @@ from superarm.errors import DifferentPolicy, InvalidArgument, UnreadableFile
 from superarm.policies.policy import Policy
 from superarm.sessions import fold
 from superarm.sessions.differences import differences
-from superarm.sessions.events import Created, Event
+from superarm.sessions.events import DAMAGE, Created, Event
 from superarm.sessions.fingerprint import difference, fingerprint
 from superarm.sessions.fold import State
 from superarm.sessions.parts import KeptParts, policy_to_part
@@ -62,11 +62,15 @@ def begin(store: Store, policy: Policy | None, given: Settings) -> Beginning:
     if not store.last():
         if policy is None:
             raise InvalidArgument("policy", "a policy, as the session does not exist yet", None)
+        given.check_whole()
         digest, content = policy_to_part(policy)
         created = Created(policy=digest, settings=given.to_data(), fingerprint=here)
         with suppress(Behind):  # another process has made it
             store.append([Entry(event=Event(seq=1, at=time.time(), fact=created), parts={digest: content})])
-    settings = Settings.from_data(_created(store).settings)
+    try:
+        settings = Settings.from_data(_created(store).settings)
+    except DAMAGE as error:
+        raise UnreadableFile(f"the journal has settings that cannot be read ({error!r})") from error
     settings.agree(given)
     parts = KeptParts(store)
     last = 0
@@ -74,6 +78,8 @@ def begin(store: Store, policy: Policy | None, given: Settings) -> Beginning:
         try:
             beginning = _go_on(store, parts, settings, here)
             break
+        except DAMAGE as error:
+            raise UnreadableFile(f"the journal is damaged, or its policy cannot learn from it ({error!r})") from error
         except UnreadableFile:
             if store.last() == last:
                 raise

@@ -70,8 +70,10 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
         if found.get("derived") != str(DERIVED):
             derive(connection)
             _note(connection, derived=DERIVED)
-    except BaseException:
+    except BaseException as error:
         connection.execute("ROLLBACK")
+        if isinstance(error, events.DAMAGE):
+            raise UnreadableFile(f"{path}: damaged, or not a journal of superarm ({error!r})") from error
         raise
     connection.execute("COMMIT")
 
@@ -157,5 +159,8 @@ def standing_of(row: tuple[str] | None) -> Standing | None:
     """The standing in a row of the derived table."""
     if row is None:
         return None
-    found = json.loads(row[0])
-    return Standing(**found | {"arms": tuple(found["arms"])})
+    try:
+        found = json.loads(row[0])
+        return Standing(**found | {"arms": tuple(found["arms"])})
+    except events.DAMAGE as error:
+        raise UnreadableFile(f"a decision that cannot be read ({error!r})") from error

@@ -16,7 +16,7 @@ from typing import Any
 
 from superarm.arguments import one_of
 from superarm.errors import InvalidArgument, StoreUnavailable, UnreadableFile, safe_repr
-from superarm.sessions.events import Event
+from superarm.sessions.events import DAMAGE, Event
 from superarm.sessions.standing import Cell, Standing
 from superarm.sessions.stores import schema
 from superarm.sessions.stores.store import Behind, Entry, Snapshot
@@ -53,6 +53,8 @@ class SQLiteStore:
 
     def __init__(self, path: str | os.PathLike[str], name: str = "main", *, durability: str = "full") -> None:
         self.path = checked_path("path", path)
+        if str(path) == ":memory:":
+            raise InvalidArgument("path", "a file, or a superarm.sessions.stores.memory.MemoryStore()", ":memory:")
         synchronous = SYNCHRONOUS[one_of("durability", durability, tuple(SYNCHRONOUS))]
         self.name = checked_name("name", name)
         self.remembers = False  # whether the log of the file may still hold what was erased
@@ -151,7 +153,9 @@ class SQLiteStore:
 
     def part(self, digest: str) -> bytes | None:
         rows = self._read("SELECT body FROM part WHERE session = ? AND digest = ?", digest)
-        return bytes(rows[0][0]) if rows else None
+        if rows and not isinstance(rows[0][0], bytes):
+            raise UnreadableFile(f"{self.path}: damaged: a part that is no bytes")
+        return rows[0][0] if rows else None
 
     def keyed(self, key: str) -> Event | None:
         rows = self._read(f"SELECT {schema.COLUMNS} FROM event WHERE session = ? AND key = ?", key)
@@ -209,6 +213,8 @@ class SQLiteStore:
             try:
                 schema.derive(self._writer)
                 derived = _rows(self._writer)
+            except (*DAMAGE, UnreadableFile) as error:
+                return [f"{self.path}: events that cannot be followed ({error!r})"]
             finally:
                 self._writer.execute("ROLLBACK")
         faults = [] if found == ["ok"] else [f"{self.path}: {word}" for word in found]
@@ -234,7 +240,7 @@ class SQLiteStore:
         except sqlite3.Error as error:
             code = str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_")
             word = code.partition("_")[0]
-            if word in ("NOTADB", "CORRUPT", "FORMAT", "CONSTRAINT"):
+            if word in ("NOTADB", "CORRUPT", "FORMAT", "CONSTRAINT") or "decode to UTF-8" in str(error):
                 raise UnreadableFile(f"{self.path}: damaged, or not a journal of superarm ({error})") from error
             raise StoreUnavailable(f"{self.path}: {REASONS.get(word, 'SQLite failed')} ({error})") from error
 
