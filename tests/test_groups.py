@@ -1,3 +1,4 @@
+import itertools
 import os
 import subprocess
 import sys
@@ -380,3 +381,12 @@ def test_a_whole_number_of_thousands_of_digits_is_a_label_among_others():
     assert Groups.of(["a", large]).labels == Groups.of([large, "a"]).labels == (large, "a")
     with pytest.raises(InvalidArgument, match="groups: expected labels with a repr, to sort them by, got a Fraction"):
         Groups.of(["a", Fraction(large, 7)], "groups")
+
+
+@pytest.mark.parametrize("other", [(), (5,), ((), ())], ids=repr)
+@pytest.mark.parametrize("wrap", [lambda label: label, lambda label: (label,)], ids=["bare", "in a tuple"])
+def test_dates_of_numpy_beside_tuples_have_one_order(other, wrap):
+    """NumPy compares a date with a tuple as with an array, which has no truth, or that of its only entry."""
+    labels = [wrap(np.datetime64(123, "ns")), wrap(other), ()]
+    ordered = {Groups.of(list(each)).labels for each in itertools.permutations(labels)}
+    assert len(ordered) == 1

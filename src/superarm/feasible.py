@@ -6,11 +6,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, whole_int64
+from superarm.arguments import LARGEST_WHOLE, Array, IntArray, whole_number
 from superarm.errors import InvalidArgument
 from superarm.groups import Groups, own_copy
 
@@ -62,7 +62,7 @@ class _Counted(ABC):
 
     def __post_init__(self) -> None:
         if self.k is not None:
-            whole_int64("k", self.k)
+            object.__setattr__(self, "k", _count("k", self.k))
         object.__setattr__(self, "per_group", own_copy(self.per_group))
 
     @abstractmethod
@@ -122,7 +122,7 @@ class Exactly(_Counted):
     per_group: PerGroup = None
 
     def __post_init__(self) -> None:
-        whole_int64("k", self.k)
+        object.__setattr__(self, "k", _count("k", self.k))
         super().__post_init__()
 
     def totals(self, arms: int) -> tuple[int, int]:
@@ -137,7 +137,7 @@ class WholeGroups:
     n: int
 
     def __post_init__(self) -> None:
-        whole_int64("n", self.n)
+        object.__setattr__(self, "n", _count("n", self.n))
 
     def totals(self, arms: int) -> tuple[int, int]:
         return 0, arms
@@ -156,3 +156,8 @@ class WholeGroups:
     def largest_sum(self, weights: Array, groups: Groups) -> float:
         totals = np.bincount(groups.codes, weights=weights, minlength=len(groups))
         return math.fsum(np.sort(np.maximum(totals, 0.0))[::-1][: self.n])
+
+
+def _count(argument: str, value: Any) -> int:
+    """A number of arms or groups; no round has more than arrays can count, so a larger one says no more."""
+    return min(whole_number(argument, value), LARGEST_WHOLE)

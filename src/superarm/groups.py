@@ -150,8 +150,9 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
             return tuple(present.nonzero()[0].tolist()), (np.cumsum(present) - 1)[array]
         values, codes = np.unique(array, return_inverse=True)
         return tuple(values.tolist()), codes.astype(np.intp).reshape(-1)
+    alike = len({type(label) is tuple for label in first}) <= 1  # NumPy's dates take a tuple for an array
     try:
-        ordered = sorted(first, key=_place) if all(_has_order(label) for label in first) else None
+        ordered = sorted(first, key=_place) if alike and all(_has_order(label) for label in first) else None
     except TypeError:  # of mixed types
         ordered = None
     if ordered is None:
@@ -179,8 +180,13 @@ def _by_appearance(array: npt.NDArray[Any], argument: str) -> tuple[dict[Hashabl
 
 
 def _has_order(label: Any) -> bool:
-    """Whether ``<`` puts such labels into one order; sets, for one, compare by inclusion."""
-    return isinstance(label, ORDERED) or (type(label) is tuple and all(_has_order(part) for part in label))
+    """Whether ``<`` puts such labels into one order; sets, for one, compare by inclusion.
+
+    NumPy's dates inside a tuple may meet a tuple.
+    """
+    if type(label) is tuple:
+        return all(_has_order(part) and not isinstance(part, np.datetime64 | np.timedelta64) for part in label)
+    return isinstance(label, ORDERED)
 
 
 def _place(label: Any) -> Any:
