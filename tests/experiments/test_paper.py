@@ -9,7 +9,7 @@ from superarm.environments import RandomProblem
 from superarm.errors import ForeignResults
 from superarm.experiments import runner
 from superarm.experiments.experiment import Setting, run_entropy, seed_of
-from superarm.experiments.paper import problems
+from superarm.experiments.paper import federated, problems, tradeoff
 from tests.experiments import small
 
 
@@ -44,3 +44,13 @@ def test_no_run_meets_a_problem_used_for_tuning():
     assert (study.rounds, study.runs) == (100, 50)
     assert next(iter(study.policies)) == "tcgp-ucb"
     assert list(study.policies)[-1] == "clairvoyant"
+
+
+@pytest.mark.parametrize("study", [federated, tradeoff])
+def test_the_papers_policies_keep_the_prior_that_they_are_given(study):
+    """Only those that say so learn hyperparameters; a sparse posterior that did earned more by broken promises."""
+    experiment = study()
+    setting = Setting(rounds=10, seed=1, environment=experiment.environment(1))
+    made = {name: make(setting) for name, make in experiment.policies.items()}
+    learning = {name for name, policy in made.items() if getattr(getattr(policy, "learner", None), "learning", None)}
+    assert learning <= {"cautious", "tcgp-ucb-learned"}

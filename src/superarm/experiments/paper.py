@@ -150,9 +150,9 @@ def _systems(kernel: Kernel, inducing: int) -> dict[str, Maker]:
         **learners(lambda s: exact),
         **self_taught(lambda s: exact),
         "stcgp-ucb": lambda s, zeta=ZETA, delta=DELTA, inducing=inducing: TCGPUCB(
-            sparse(s, inducing), zeta=zeta, delta=delta, seed=s.seed
+            sparse(s, inducing), zeta=zeta, delta=delta, seed=s.seed, learn=False
         ),
-        "oclok-ucb": lambda s, delta=DELTA: OCLOKUCB(exact, delta=delta, seed=s.seed),
+        "oclok-ucb": lambda s, delta=DELTA: OCLOKUCB(exact, delta=delta, seed=s.seed, learn=False),
         "acc-ucb": lambda s, v1=V1, v2=V2, rho=RHO: ACCUCB(horizon=s.rounds, v1=v1, v2=v2, rho=rho, seed=s.seed),
         "cc-mab": lambda s: CCMAB(horizon=s.rounds, seed=s.seed),
         "cucb": lambda s: CUCB(seed=s.seed),
@@ -166,7 +166,9 @@ def federated() -> Experiment:
     environment = Federated()
     kernel = FEDERATED_KERNEL
     one_arm: dict[str, Maker] = {
-        "cgp-ucb": lambda s, delta=DELTA: CGPUCB(GaussianProcess(kernel, NOISE_STD), delta=delta, seed=s.seed)
+        "cgp-ucb": lambda s, delta=DELTA: CGPUCB(
+            GaussianProcess(kernel, NOISE_STD), delta=delta, seed=s.seed, learn=False
+        )
     }
     return Experiment(
         **known("federated"),
