@@ -270,7 +270,7 @@ def _context_column(column: Any, name: str) -> Array:
 
 
 def _contexts(contexts: Any) -> Array:
-    if hasattr(contexts, "columns") and hasattr(contexts, "to_numpy"):  # a frame: the column that is wrong has a name
+    if hasattr(contexts, "to_numpy") and hasattr(contexts, "columns"):  # a frame: the column that is wrong has a name
         for name in contexts.columns:
             _context_column(contexts[name], name)
     array = real_array(contexts, "contexts", "numbers of shape (M, D)")
