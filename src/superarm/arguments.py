@@ -51,6 +51,12 @@ def whole_int64(argument: str, value: Any, least: int = 0) -> int:
     return int(value)
 
 
+def check_frame(frame: Any) -> None:
+    """Refuse what has no rows and named columns."""
+    if isinstance(frame, type) or not hasattr(frame, "__len__") or not hasattr(frame, "columns"):
+        raise InvalidArgument("frame", "a polars or pandas frame", type_of(frame))
+
+
 def positive(argument: str, value: Any) -> float:
     """A finite number above 0."""
     number = _real(value)

@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask, as_floats, listed, mask, real_array, whole_int64, with_masks
+from superarm.arguments import (
+    Array,
+    IntArray,
+    Mask,
+    as_floats,
+    check_frame,
+    listed,
+    mask,
+    real_array,
+    whole_int64,
+    with_masks,
+)
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Groups, identities, label_array
@@ -126,8 +137,7 @@ class Round:
         names = [] if isinstance(contexts, str) else listed("contexts", contexts, "a list of column names")
         if not names:
             raise InvalidArgument("contexts", "a list of column names", safe_repr(contexts))
-        if isinstance(frame, type) or not hasattr(frame, "__len__") or not hasattr(frame, "columns"):
-            raise InvalidArgument("frame", "a polars or pandas frame", type_of(frame))
+        check_frame(frame)
         named = {argument: rest[argument] for argument in ("arm_ids", "safe") if isinstance(rest.get(argument), str)}
         wanted = [*names, *([] if group is None else [group]), *named.values()]
         known = set(frame.columns)

@@ -210,7 +210,7 @@ def _end_with_parent(parent: int) -> None:
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(0.5)
+            time.sleep(0.5)  # seldom enough to cost nothing
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

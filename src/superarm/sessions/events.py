@@ -16,7 +16,7 @@ from superarm.errors import UnreadableFile
 
 Pairs = tuple[tuple[float | None, float | None], ...]  # both outcomes of each arm, None where one is missing
 
-# What comes of reading things that are not what they should be.
+# What comes of reading things that are not what they should be; a lack of memory, unlike in wire, is not the file's.
 DAMAGE = (AssertionError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 VERSION = 1  # of the facts below; a fact of an earlier version is brought forward when it is read
 
@@ -51,6 +51,7 @@ class Recorded:
     """Somebody else picked arms of a round, and these came of it."""
 
     kind: ClassVar[str] = "recorded"
+    sample: ClassVar[str] = ""
     decision: str
     t: int
     round: str
@@ -97,6 +98,7 @@ class Expired:
     """Nothing more is waited for; silent cells are taken to have the values that the session was told, if any."""
 
     kind: ClassVar[str] = "expired"
+    sample: ClassVar[str] = ""
     decision: str
     round: str
     arms: tuple[int, ...] = ()
@@ -205,6 +207,11 @@ class Event:
     def decision(self) -> str | None:
         """Which decision it is about, if any."""
         return getattr(self.fact, "decision", None)
+
+
+def number_of(values: Pairs) -> int:
+    """How many outcomes there are."""
+    return sum(value is not None for pair in values for value in pair)
 
 
 def to_bytes(fact: Fact) -> bytes:

@@ -26,6 +26,7 @@ from superarm.sessions.events import (
     Recorded,
     Redacted,
     Withdrawn,
+    number_of,
 )
 from superarm.sessions.teaching import Parts, relearnt, taught, teaches
 
@@ -76,7 +77,7 @@ def after(state: State | None, event: Event, parts: Parts, *, teach: bool = True
         case Decided():
             return replace(state, t=fact.t, out=_out(state, fact.decision, 2 * len(fact.arms), fact.due))
         case Recorded():
-            missing = sum(value is None for pair in fact.values for value in pair)
+            missing = 2 * len(fact.arms) - number_of(fact.values)
             return replace(state, t=fact.t, out=_out(state, fact.decision, missing, None))
         case Observed():
             missing, due = state.out.get(fact.decision, (0, None))

@@ -10,7 +10,7 @@ import numpy as np
 
 from superarm.arguments import Array
 from superarm.errors import Conflict, safe_repr
-from superarm.sessions.events import Corrected, Observed, Pairs
+from superarm.sessions.events import Corrected, Observed, Pairs, number_of
 from superarm.sessions.standing import Cell, Standing
 
 LATE = "came after silence was taken for an answer"
@@ -43,7 +43,7 @@ class News:
     @property
     def new(self) -> int:
         """How many cells."""
-        return sum(value is not None for pair in self.values for value in pair) + len(self.late)
+        return number_of(self.values) + len(self.late)
 
     @property
     def state(self) -> str:

@@ -12,7 +12,7 @@ from superarm.arguments import instance
 from superarm.errors import Conflict, UnknownDecision, safe_repr
 from superarm.policies.policy import Policy
 from superarm.sessions.decision import Decision, Receipt, new_id
-from superarm.sessions.events import Configured, Decided, Event, Played, Recorded, Withdrawn
+from superarm.sessions.events import Configured, Decided, Event, Played, Recorded, Withdrawn, number_of
 from superarm.sessions.parts import policy_to_part, round_to_parts, selection_to_part
 from superarm.sessions.requests import (
     Asked,
@@ -120,15 +120,14 @@ def record(
         values=pairs_of(values),
         probabilities=chances,
     )
-    new = sum(value is not None for pair in fact.values for value in pair)
+    new = number_of(fact.values)
     state = EMPTY if not places else COMPLETE if new == 2 * len(places) else PARTIAL if new else OPEN
     draft = Draft(fact=fact, parts=parts.content, key=key, request=request)
     return Answer(value=_recorded(fact, state), drafts=[draft])
 
 
 def _recorded(fact: Recorded, state: str) -> Receipt:
-    new = sum(value is not None for pair in fact.values for value in pair)
-    return Receipt(decision=fact.decision, new=new, known=0, state=state)
+    return Receipt(decision=fact.decision, new=number_of(fact.values), known=0, state=state)
 
 
 def configure(running: Running, policy: Policy) -> Answer[None]:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, as_floats, between, whole_number
-from superarm.errors import Conflict, InvalidArgument, UnknownDecision, safe_repr, type_of
+from superarm.arguments import Array, as_floats, between, check_frame, whole_number
+from superarm.errors import Conflict, InvalidArgument, UnknownDecision, safe_repr
 from superarm.round import LARGEST
 from superarm.sessions.decision import Receipt
-from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Rebased, Recorded
+from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Rebased, Recorded, number_of
 from superarm.sessions.fold import ANEW
 from superarm.sessions.news import News
 from superarm.sessions.requests import (
@@ -81,7 +81,7 @@ def _known(running: Running, event: Event) -> Receipt:
     state = running.standing(event.decision).state
     if not isinstance(fact, Observed):
         return Receipt(decision=str(event.decision), new=1, known=0, state=state)
-    new = sum(value is not None for pair in fact.values for value in pair) + fact.late
+    new = number_of(fact.values) + fact.late
     return Receipt(decision=fact.decision, new=new, known=fact.known, state=state)
 
 
@@ -136,8 +136,7 @@ def _numbers(frame: Any, column: str) -> Array:
 
 def _by_decision(frame: Any) -> tuple[dict[Any, Rows], dict[Any, int]]:
     """The rows of a frame, by decision and sample, in the order in which they come, and the first row of each."""
-    if isinstance(frame, type) or not hasattr(frame, "__len__") or not hasattr(frame, "columns"):
-        raise InvalidArgument("frame", "a polars or pandas frame", type_of(frame))
+    check_frame(frame)
     missing = [name for name in COLUMNS if name not in list(frame.columns)]
     if missing:
         raise InvalidArgument("frame", f"the columns {', '.join(COLUMNS)}, and perhaps sample", f"no {missing[0]}")
@@ -242,8 +241,7 @@ def meanwhile(running: Running) -> Rebase:
     for event in running.journal.events():
         fact = event.fact
         if isinstance(fact, Observed | Recorded | Expired):
-            sample = fact.sample if isinstance(fact, Observed) else ""
-            places = [(fact.decision, arm, outcome, sample) for arm in fact.arms for outcome in (1, 2)]
+            places = [(fact.decision, arm, outcome, fact.sample) for arm in fact.arms for outcome in (1, 2)]
             brought.update({place: event.seq for place in places if place not in brought})
         if isinstance(fact, Decided):
             decided.append((event.seq, fact.decision))

@@ -177,8 +177,7 @@ def cells(event: Event) -> Iterator[Cell]:
     if isinstance(fact, Corrected):
         yield Cell(arm=fact.arm, outcome=fact.outcome, sample=fact.kept_in, value=fact.value, seq=event.seq)
     elif isinstance(fact, Observed | Recorded | Expired):
-        sample = fact.sample if isinstance(fact, Observed) else ""
-        assumed = isinstance(fact, Expired)
+        sample, assumed = fact.sample, isinstance(fact, Expired)
         for arm, pair in zip(fact.arms, fact.values, strict=True):
             for outcome, value in enumerate(pair, 1):
                 if value is not None:

@@ -96,8 +96,7 @@ def _told(policy: DelayedPolicy, fact: Fact, parts: Parts, force: dict[Place, fl
 def _outcomes(fact: Observed | Recorded | Expired, force: dict[Place, float] | None) -> tuple[IntArray, Array]:
     values = fact.values
     if force:
-        sample = fact.sample if isinstance(fact, Observed) else ""
-        places = [[(fact.decision, arm, outcome, sample) for outcome in (1, 2)] for arm in fact.arms]
+        places = [[(fact.decision, arm, outcome, fact.sample) for outcome in (1, 2)] for arm in fact.arms]
         values = tuple(
             (_forced(pair[0], one, force), _forced(pair[1], two, force))
             for pair, (one, two) in zip(values, places, strict=True)

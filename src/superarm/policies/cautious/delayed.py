@@ -7,11 +7,12 @@ known alone, and are played meanwhile.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, instance
+from superarm.arguments import Array, IntArray, instance
 from superarm.errors import InvalidArgument
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.ledger import Ledger
@@ -21,7 +22,7 @@ from superarm.selection import Selection
 COMING = 500  # points of outcomes that are out and count as seen where teaching is judged, at most: time grows as o^2
 
 
-class MindsDecisions:
+class MindsDecisions(ABC):
     """The part of the cautious policy that is told what is out.
 
     :class:`~superarm.policies.policy.DelayedPolicy` is the contract.
@@ -65,11 +66,13 @@ class MindsDecisions:
         """Wait no longer for a decision: what it paid stays paid, and it earns nothing any more."""
         self.ledger = self.ledger.expired(_id(decision))
 
-    def _judge(self, round: Round, arms: Any) -> Judge:
-        raise NotImplementedError
+    @abstractmethod
+    def _judge(self, round: Round, arms: IntArray) -> Judge:
+        """Of arms that were played, before their outcomes are known."""
 
+    @abstractmethod
     def _learn(self, round: Round, observed: Outcomes, judge: Judge) -> None:
-        raise NotImplementedError
+        """Learn outcomes that came, which ``judge`` has not seen."""
 
     def _coming(self, round: Round, points: Array) -> Array | None:
         """(o, P) the latest points of outcomes that are out, of as many features as the round has; None: none are."""

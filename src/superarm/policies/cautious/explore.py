@@ -64,14 +64,14 @@ class Uncertainty:
         # No arm of a smaller variance is worth an outcome: what lasts of it, variance - passing, is to be larger than
         # what an outcome adds, noise + passing.
         self.known_enough = judge.noise + 2.0 * judge.passing
-        nothing = coming is None or not len(coming)
-        points = judge.points if coming is None or nothing else np.concatenate([judge.points, coming])
+        some = coming is not None and len(coming) > 0
+        points = judge.points if coming is None else np.concatenate([judge.points, coming])
         first, at = distinct_rows(points)
         self.points, self.at = points[first], at[: len(judge.points)]  # at: (M,)
         small = len(self.points) <= AT_ONCE
         self.prior: Array | None = judge.posterior.covariance(self.points)[1] if small else None
         self.columns: dict[int, Array] = {}  # of the prior, each (1, m), where it is too large to be had at once
-        std = judge.belief.std[first, 1] if nothing else judge.posterior.predict(self.points).std[:, 1]
+        std = judge.posterior.predict(self.points).std[:, 1] if some else judge.belief.std[first, 1]
         picked, counts = np.unique(at[len(judge.points) :], return_counts=True)
         room = np.empty((1, MOST_ARMS + len(picked), len(first)))
         self.picked = Picked(np.square(std)[None], np.array([self.noise]), room)

@@ -21,7 +21,7 @@ from superarm.posteriors.learning import Learning
 from superarm.posteriors.model.decisions import NO_DECISIONS, Decisions
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.features import Features
-from superarm.posteriors.model.log import MOST, Log, group_keys, with_columns
+from superarm.posteriors.model.log import MOST, Log, group_keys, keys_of, with_columns
 from superarm.posteriors.model.shape import LARGEST, Shape
 from superarm.posteriors.model.story import NAMES, adopted
 from superarm.posteriors.model.words import shape_in_words
@@ -163,7 +163,7 @@ class Model:
         seen = self.seen.after(round)
         if seen is self.seen:
             return self
-        features, labels = Features.of(round.contexts), np.unique(group_keys(round))
+        features, labels = Features.of(round.contexts), np.unique(keys_of(round.grouping.hashes))
         if self.features is not None:
             features = self.features.merged(features)
         returned = self.returned or bool(np.isin(labels, self.labels).any())
