@@ -28,7 +28,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-slow test-quick lint soak mutants bench bench-quick peers referee lock clean FORCE
+.PHONY: help install demo test test-slow test-quick search lint soak mutants bench bench-quick peers referee lock clean FORCE
 
 help: ## what you are reading
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test-slow: $(DEV) ## the slow tests: kills, Ctrl-C, whole pages, what is built a
 # Left out: what plays studies, writes pages, reads or draws data, or tries many random problems.
 QUICK := $(addprefix --ignore=tests/,benchmarks checks datasets environments experiments \
 	referees report theory test_cli.py oracles/test_invariances.py oracles/test_scale.py rewards/test_normal_forms.py)
+
+search: $(DEV) ## properties and theorems on examples that nobody has seen, half an hour (ONLY=tests/wire: some)
+	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m 'not slow' --hypothesis-profile=searching $(or $(ONLY),tests)
 
 test-quick: $(DEV) ## the first case of every test of a round and its parts, in 45 seconds
 	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m 'not slow' --first-cases $(QUICK) tests

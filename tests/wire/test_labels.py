@@ -34,6 +34,12 @@ def test_a_number_of_a_kind_of_its_own_travels_as_the_number_it_is():
     assert each.tolist() == [10, 5]
 
 
+def test_times_of_numpy_inside_sets_keep_their_place():
+    groups = Groups.of(["", frozenset({0}), frozenset({np.datetime64("2026-01-01T05:00")})])
+    labels, _ = partition_from_data(partition_to_data(groups.labels, groups.codes, "groups"), "groups")
+    assert tuple(labels) == groups.labels
+
+
 def test_labels_that_would_come_back_in_another_order_are_refused():
     """Labels of unlike kinds are sorted by name of kind and by spelling, and this kind's name is lost."""
     groups = Groups.of([Rank.HIGH, 1, "a"])

@@ -23,8 +23,8 @@ KEPT = "text, bytes, a number, a date, a datetime, or a tuple of these, as the l
 
 def plain(label: Any) -> Any:
     """The label as a list of Python values holds it, so that a list of an array's items means the same as the array."""
-    if type(label) is tuple:
-        return tuple(plain(part) for part in label)
+    if type(label) in (tuple, frozenset):
+        return type(label)(plain(part) for part in label)
     if not isinstance(label, np.generic) or isinstance(label, np.timedelta64):
         return label
     if not isinstance(label, np.datetime64):
