@@ -79,7 +79,7 @@ mutants: $(DEV) ## whether the tests notice forty mistakes, one at a time, in at
 lock: $(MADE) ## renew the locks after a change of dependencies (UPGRADE=1: newest versions too)
 	@$(PIP) '$(UV)'
 	$(call compile,requirements.lock,--group build)
-	$(call compile,requirements-dev.lock,--group dev --constraint requirements.lock)
+	$(call compile,requirements-dev.lock,--group dev --extra serve --extra postgres --constraint requirements.lock)
 
 clean: ## remove .venv, .venv-peers, caches and builds; results stay
 	rm -rf $(VENV) $(PEERS) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
