@@ -59,6 +59,14 @@ class Conflict(SuperarmError):
     """A fact or a request says otherwise than one that is in the journal; what is there stays as it is."""
 
 
+class UsedKey(Conflict):
+    """A key was used for another request."""
+
+
+class Erased(Conflict):
+    """A decision was redacted: nothing more is kept of it than that it was made."""
+
+
 class UnknownDecision(InvalidArgument):
     """There is no decision of this id in the session."""
 

@@ -575,7 +575,11 @@ CALLS: dict[str, Call] = {
         _asked("redact", id=None, label=None),
         takes={"label": LABELS},
     ),
-    "Session.decisions": Call(_asked("decisions", label="shop"), takes={"label": LABELS}),
+    "Session.decisions": Call(
+        _asked("decisions", label="shop", state="open", after=0, limit=5), takes={"label": LABELS}
+    ),
+    "Session.pending": Call(_asked("pending", after=0, limit=5)),
+    "Session.events": Call(_asked("events", after=0)),
     "Session.at": Call(_asked("at", seq=1)),
     "Session.explain": Call(
         lambda: (
@@ -613,7 +617,7 @@ CALLS: dict[str, Call] = {
     **{
         f"Session.{name}": Call(_asked(name))
         for name in (
-            *("pending", "outcomes", "promises", "calibration"),
+            *("outcomes", "promises", "calibration"),
             *("snapshot", "verify", "close", "rebase", "expire"),
         )
     },

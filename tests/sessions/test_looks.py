@@ -137,3 +137,17 @@ def test_an_id_that_is_none_is_told_what_it_is(tmp_path):
             session.observe("monday", decision.arms, outcomes(1, decision.arms))
         with pytest.raises(sa.errors.UnknownDecision, match=f"as decision.id, got the decision {decision.id} itself$"):
             session.observe(decision, decision.arms, outcomes(1, decision.arms))
+
+
+def test_decisions_and_events_by_pages(tmp_path):
+    with sa.Session.open(tmp_path / "shop.db", policy=policy()) as session:
+        made = [session.decide(a_round(t)) for t in range(1, 6)]
+        session.observe(made[1].id, made[1].arms, outcomes(2, made[1].arms))
+        whole = session.decisions()
+        first = session.decisions(limit=2)
+        rest = session.decisions(after=first["seq"][-1])
+        assert first["decision"].to_list() + rest["decision"].to_list() == whole["decision"].to_list()
+        assert session.decisions(state="complete")["decision"].to_list() == [made[1].id]
+        assert session.decisions(state="open", after=first["seq"][-1], limit=1)["t"].to_list() == [3]
+        assert session.pending(after=first["seq"][0], limit=2)["t"].to_list() == [3, 4]
+        assert [event.seq for event in session.events(after=4)] == [5, 6, 7]

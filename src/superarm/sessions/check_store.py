@@ -94,6 +94,8 @@ def _finds_again(store: Store) -> None:
     require(states == ["complete", "withdrawn", "open"], f"the decisions stand as {states}")
     out = [standing.id for standing in store.standings(out=True)]
     require(out == ["d3"], f"out are {out}, where only d3 waits for outcomes")
+    later = [standing.id for standing in store.standings(after=1)]
+    require(later == ["d2", "d3"], f"made after event 1 are {later}, not d2 and d3")
     known = {(cell.arm, cell.outcome, cell.sample): (cell.value, cell.seq) for cell in store.cells("d1")}
     meant = {
         (2, 1, ""): (1e-300, 4),

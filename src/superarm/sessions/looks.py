@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from superarm.arguments import whole_number
+from superarm.arguments import one_of, whole_number
 from superarm.errors import InvalidArgument
 from superarm.policies.explanation.explain import MOST
 from superarm.policies.explanation.explanation import Explanation
 from superarm.policies.policy import Policy
 from superarm.sessions import operations
 from superarm.sessions.decision import Decision
+from superarm.sessions.events import Event
 from superarm.sessions.export import exported
 from superarm.sessions.history import state_after
 from superarm.sessions.promised import calibration_frame, promised, promises_frame
 from superarm.sessions.redaction import with_label
 from superarm.sessions.running import Answer, Running
 from superarm.sessions.search import meant
+from superarm.sessions.standing import OPEN, PARTIAL, STATES
 from superarm.sessions.teaching import copied
 from superarm.sessions.verify import Verified, verified
 from superarm.sessions.views import decisions_frame, outcomes_frame
@@ -47,25 +51,48 @@ class Looks:
         found = meant(self._running, id, key, t)
         return self._running.do(lambda: operations.found(self._running, found.id))
 
-    def decisions(self, *, label: Any = None) -> pl.DataFrame:
+    def decisions(
+        self, *, label: Any = None, state: str | None = None, after: int = 0, limit: int | None = None
+    ) -> pl.DataFrame:
         """All decisions and records, one row each: id, number, time, key, kind, state, arms, and how many outcomes.
 
         Parameters
         ----------
         label
             of a group, or an arm id: only those in whose rounds it occurs, which ``redact(label=...)`` would erase
+        state
+            only those that stand so
+        after
+            only those that were made after the event of this number, as ``seq`` tells
+        limit
+            at most so many
         """
+        after, limit = whole_number("after", after, 0), None if limit is None else whole_number("limit", limit, 1)
+        wanted = None if state is None else one_of("state", state, STATES)
         self._running.durable()
         store = self._running.store
-        if label is None:
-            return decisions_frame(store, store.standings())
-        found = self._running.do(lambda: Answer(value=set(with_label(self._running, label))))
-        return decisions_frame(store, [each for each in store.standings() if each.id in found])
+        found = None
+        if label is not None:
+            found = self._running.do(lambda: Answer(value=set(with_label(self._running, label))))
+        standings = (
+            each
+            for each in store.standings(out=wanted in (OPEN, PARTIAL), after=after)
+            if wanted in (None, each.state) and (found is None or each.id in found)
+        )
+        return decisions_frame(store, islice(standings, limit))
 
-    def pending(self) -> pl.DataFrame:
+    def pending(self, *, after: int = 0, limit: int | None = None) -> pl.DataFrame:
         """The decisions that wait for outcomes, as :meth:`decisions` has them."""
+        after, limit = whole_number("after", after, 0), None if limit is None else whole_number("limit", limit, 1)
         self._running.durable()
-        return decisions_frame(self._running.store, self._running.store.standings(out=True))
+        store = self._running.store
+        return decisions_frame(store, islice(store.standings(out=True, after=after), limit))
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """What happened after the event of a number, in order: everything that is known follows from it."""
+        after = whole_number("after", after, 0)
+        self._running.durable()
+        return iter(self._running.store.events(after))
 
     def outcomes(self) -> pl.DataFrame:
         """All outcomes that are known, one row each: decision, arm, its id, outcome (1, 2), sample, value in force."""

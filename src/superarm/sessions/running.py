@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from superarm.errors import Conflict, StoreUnavailable, SuperarmError, UnknownDecision, UnreadableFile, safe_repr
+from superarm.errors import Erased, StoreUnavailable, SuperarmError, UnknownDecision, UnreadableFile, UsedKey, safe_repr
 from superarm.sessions import fold
 from superarm.sessions.decision import Decision
 from superarm.sessions.events import Event, Fact, Moved, Redacted
@@ -166,7 +166,7 @@ class Running:
         """The event that answered a key, if it asked for the same."""
         known = None if key is None else self.journal.keyed(key)
         if known is not None and known.request != request:
-            raise Conflict(f"key {key!r} was used for another request (event {known.seq}, {known.kind}); use a new key")
+            raise UsedKey(f"key {key!r} was used for another request (event {known.seq}, {known.kind}); use a new key")
         return known
 
     def standing(self, id: object) -> Standing:
@@ -189,7 +189,7 @@ class Running:
         """Where a decision stands of which more is kept than that it was made."""
         found = self.standing(id)
         if found.redacted:
-            raise Conflict(f"decision {found.id} was redacted: nothing more is kept of it")
+            raise Erased(f"decision {found.id} was redacted: nothing more is kept of it")
         return found
 
     def snapshot(self) -> int:

@@ -10,6 +10,7 @@ from superarm.sessions.events import Corrected, Decided, Event, Expired, Observe
 
 OPEN, PARTIAL, COMPLETE, WITHDRAWN, EXPIRED = "open", "partial", "complete", "withdrawn", "expired"
 EMPTY, REDACTED = "empty", "redacted"
+STATES = (OPEN, PARTIAL, COMPLETE, WITHDRAWN, EXPIRED, EMPTY, REDACTED)
 BLANK: dict[str, Any] = {
     "round": "",
     "selection": "",

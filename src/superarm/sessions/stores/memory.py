@@ -72,8 +72,9 @@ class MemoryStore:
     def standing(self, decision: str) -> Standing | None:
         return self._standings.get(decision)
 
-    def standings(self, *, out: bool = False) -> Iterator[Standing]:
-        yield from [standing for standing in self._standings.values() if standing.is_out or not out]
+    def standings(self, *, out: bool = False, after: int = 0) -> Iterator[Standing]:
+        found = [each for each in self._standings.values() if each.seq > after]
+        yield from [standing for standing in found if standing.is_out or not out]
 
     def cells(self, decision: str) -> tuple[Cell, ...]:
         known = self._cells.get(decision, {})

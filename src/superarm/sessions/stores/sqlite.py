@@ -165,12 +165,12 @@ class SQLiteStore:
         rows = self._read("SELECT body FROM decision WHERE session = ? AND id = ?", decision)
         return schema.standing_of(rows[0] if rows else None)
 
-    def standings(self, *, out: bool = False) -> Iterator[Standing]:
+    def standings(self, *, out: bool = False, after: int = 0) -> Iterator[Standing]:
         query = (
             f"SELECT body, seq FROM decision WHERE session = ? AND seq > ? {'AND is_out' if out else ''} "
             "ORDER BY seq LIMIT 500"
         )
-        last = 0
+        last = after
         while rows := self._read(query, last):
             for row in rows:
                 standing = schema.standing_of(row[:1])

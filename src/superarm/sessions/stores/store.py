@@ -80,8 +80,8 @@ class Store(Protocol):
         """Where a decision stands."""
         ...
 
-    def standings(self, *, out: bool = False) -> Iterator[Standing]:
-        """Where all decisions stand, or those that wait for outcomes, in the order in which they were made."""
+    def standings(self, *, out: bool = False, after: int = 0) -> Iterator[Standing]:
+        """Where decisions stand that were made after an event: all, or those that wait for outcomes, in that order."""
         ...
 
     def cells(self, decision: str) -> tuple[Cell, ...]:
