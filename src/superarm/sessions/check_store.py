@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from superarm.arguments import keeps
@@ -27,7 +28,7 @@ def check_store(make_store: Callable[[], Store]) -> None:
     """
     if not callable(make_store):
         raise InvalidArgument("make_store", "a function that makes an empty store", safe_repr(make_store))
-    for check in (_appends_in_order, _refuses_who_is_behind, _finds_again, _keeps_snapshots, _erases):
+    for check in (_appends_in_order, _refuses_who_is_behind, _finds_again, _keeps_snapshots, _erases, _replaces):
         store = make_store()
         if not keeps(store, Store):
             raise NonConforming(f"make_store made {type_of(store)}, which lacks methods of a store")
@@ -135,3 +136,27 @@ def _erases(store: Store) -> None:
     require(store.cells("d1") == () and list(store.snapshots()) == [], "cells or snapshots hold what was erased")
     standing = store.standing("d1")
     require(standing is not None and standing.state == "redacted", f"a redacted decision stands as {standing}")
+
+
+def _replaces(store: Store) -> None:
+    observed = Observed(decision="d1", round=PART, arms=(2,), values=((0.5, None),), fills=1)
+    store.append([numbered(1, key="one"), numbered(2), _entry(3, observed, key="two")])
+    store.keep(Snapshot(seq=3, fingerprint="x", digest="d", body=b"learnt"))
+    decided = Decided(decision="d1", t=1, round=PART, arms=(2,), selection=PART)
+    facts: dict[int, Fact] = {1: decided, 3: replace(observed, values=((0.5, 0.25),), fills=2)}
+    entry = replace(_entry(4, Played(decision="d2")), facts=facts, gone=[PART], parts={PART: b"less", "2" * 64: b"new"})
+    store.append([entry])
+    parts = store.part(PART), store.part("2" * 64)
+    require(parts == (b"less", b"new"), f"where a part goes and comes with one event, parts are {parts}")
+    found = {event.seq: event.fact for event in store.events() if event.seq in facts}
+    require(found == facts, "facts that were to take the place of others are not there")
+    standing, cells = store.standing("d1"), [cell.value for cell in store.cells("d1")]
+    require(
+        standing is not None and standing.state == "complete", f"a decision whose facts changed stands as {standing}"
+    )
+    require(cells == [0.5, 0.25], f"the cells of a decision whose facts changed are {cells}")
+    require([each.id for each in store.standings()] == ["d1", "d2"], "decisions changed their order")
+    keyed = store.keyed("two")
+    require(keyed is not None and keyed.fact == facts[3], "a key finds what was replaced")
+    require(len(list(store.snapshots())) == 1, "snapshots went, though nothing was redacted")
+    require(store.shrink() in (True, False), "shrink says neither yes nor no")

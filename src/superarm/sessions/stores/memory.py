@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from superarm.sessions.events import Event, Redacted
+from superarm.sessions.events import Decided, Event, Fact, Recorded, Redacted
 from superarm.sessions.standing import Cell, Standing, after, cells, left
 from superarm.sessions.stores.store import Behind, Entry, Snapshot
 
@@ -37,25 +37,38 @@ class MemoryStore:
             yield
 
     def _add(self, entry: Entry) -> None:
-        event = entry.event
-        for digest, body in entry.parts.items():
-            self._parts.setdefault(digest, body)
-        for seq, fact in entry.facts.items():
-            self._events[seq - 1] = replace(self._events[seq - 1], fact=fact)
-            self._keys.update({old.key: old for old in self._events[seq - 1 : seq] if old.key is not None})
         for digest in entry.gone:
             self._parts.pop(digest, None)
-        if isinstance(event.fact, Redacted):
-            self._snapshots, self._cells[event.fact.decision] = [], {}
+        for digest, body in entry.parts.items():
+            self._parts.setdefault(digest, body)
+        self._replace(entry.facts)
+        if isinstance(entry.event.fact, Redacted):
+            self._snapshots = []
+        self._events.append(entry.event)
+        self._follow(entry.event)
+
+    def _replace(self, facts: Mapping[int, Fact]) -> None:
+        changed = {self._events[seq - 1].decision for seq in facts} - {None}
+        for seq, fact in facts.items():
+            self._events[seq - 1] = replace(self._events[seq - 1], fact=fact)
+        for event in self._events if changed else ():
+            if event.decision in changed:
+                self._follow(event)
+
+    def _follow(self, event: Event) -> None:
+        """What follows from an event; from the first of a decision, where it stands."""
         if event.key is not None:
             self._keys[event.key] = event
-        if event.decision is not None:
-            self._standings[event.decision] = after(self._standings.get(event.decision), event)
-            known = self._cells.setdefault(event.decision, {})
-            for place in left(event):
-                known.pop(place, None)
-            known.update({(cell.arm, cell.outcome, cell.sample): cell for cell in cells(event)})
-        self._events.append(event)
+        if event.decision is None:
+            return
+        before = None if isinstance(event.fact, Decided | Recorded) else self._standings[event.decision]
+        self._standings[event.decision] = after(before, event)
+        known = self._cells.setdefault(event.decision, {})
+        if before is None or isinstance(event.fact, Redacted):
+            known.clear()
+        for place in left(event):
+            known.pop(place, None)
+        known.update({(cell.arm, cell.outcome, cell.sample): cell for cell in cells(event)})
 
     def last(self) -> int:
         return len(self._events)
@@ -94,6 +107,9 @@ class MemoryStore:
 
     def faults(self) -> list[str]:
         return []
+
+    def shrink(self) -> bool:
+        return True
 
     def close(self) -> None:
         pass

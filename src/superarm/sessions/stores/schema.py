@@ -125,13 +125,28 @@ def add_event(run: Run, session: int, event: Event) -> None:
 
 
 def erase(run: Run, session: int, entry: Entry) -> None:
-    """What an event that redacts takes away."""
-    for seq, fact in entry.facts.items():
-        run("UPDATE event SET body = ? WHERE session = ? AND seq = ?", (events.to_bytes(fact), session, seq))
+    """What an event that redacts or compacts takes away, and what follows of what takes the place."""
     for digest in entry.gone:
         run("DELETE FROM part WHERE session = ? AND digest = ?", (session, digest))
+    for seq, fact in entry.facts.items():
+        values = (events.VERSION, events.to_bytes(fact), session, seq)
+        run("UPDATE event SET version = ?, body = ? WHERE session = ? AND seq = ?", values)
     if isinstance(entry.event.fact, Redacted):
         run("DELETE FROM snapshot WHERE session = ?", (session,))
+    changed = [getattr(fact, "decision", None) for fact in entry.facts.values()]
+    _follow_anew(run, session, list(dict.fromkeys(decision for decision in changed if decision is not None)))
+
+
+def _follow_anew(run: Run, session: int, decisions: list[str], chunk: int = 400) -> None:
+    """The derived rows of some decisions, from their events."""
+    for start in range(0, len(decisions), chunk):
+        some = decisions[start : start + chunk]
+        marks = ", ".join("?" * len(some))
+        for table, name in (("decision", "id"), ("cell", "decision")):
+            run(f"DELETE FROM {table} WHERE session = ? AND {name} IN ({marks})", (session, *some))
+        query = f"SELECT {COLUMNS} FROM event WHERE session = ? AND decision IN ({marks}) ORDER BY seq"
+        for row in run(query, (session, *some)).fetchall():
+            add_rows(run, session, event_of(row))
 
 
 def add_rows(run: Run, session: int, event: Event) -> None:

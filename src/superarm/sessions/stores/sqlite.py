@@ -91,9 +91,9 @@ class SQLiteStore:
             if entries and entries[0].event.seq != (last or 0) + 1:
                 raise Behind
             for entry in entries:
+                schema.erase(run, self._session, entry)
                 for digest, body in entry.parts.items():
                     run("INSERT OR IGNORE INTO part VALUES (?, ?, ?)", (self._session, digest, body))
-                schema.erase(run, self._session, entry)
                 schema.add_event(run, self._session, entry.event)
                 schema.add_rows(run, self._session, entry.event)
         if any(entry.facts or entry.gone for entry in entries):
@@ -103,11 +103,17 @@ class SQLiteStore:
 
     def _empty_log(self, patience: float) -> None:
         """Let the write-ahead log, too, forget what was erased, unless somebody reads in it for longer than this."""
-        with self._writing, self._plain_errors():
+        with self._writing, self._impatient(patience):
+            ((busy, _, _),) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.remembers = bool(busy)
+
+    @contextmanager
+    def _impatient(self, patience: float) -> Iterator[None]:
+        """Wait no longer than this for others."""
+        with self._plain_errors():
             self._writer.execute(f"PRAGMA busy_timeout = {int(1000 * patience)}")
             try:
-                ((busy, _, _),) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                self.remembers = bool(busy)
+                yield
             finally:
                 self._writer.execute(f"PRAGMA busy_timeout = {int(1000 * PATIENCE)}")
 
@@ -221,6 +227,16 @@ class SQLiteStore:
         if kept != derived:
             faults.append(f"{self.path}: decisions or cells are kept that do not follow from the events")
         return faults
+
+    def shrink(self) -> bool:
+        with self._writing:
+            try:
+                with self._impatient(SOON):
+                    self._writer.execute("VACUUM")
+            except StoreUnavailable:
+                return False
+            self._empty_log(SOON)
+            return not self.remembers
 
     def close(self) -> None:
         with self._reading:

@@ -25,8 +25,10 @@ class Behind(Exception):
 class Entry:
     """An event to be appended, with the content of parts that it names.
 
-    An event that redacts also says what is erased with it: facts that take the place of those of earlier events, by
-    number, and parts. All snapshots go with them, as they hold what was learnt.
+    An event that redacts or compacts also says what goes with it: facts that take the place of those of earlier events,
+    by number, and parts, which go before new ones come, so that a part may get another content. Where decisions stand,
+    and their cells, follow anew from what takes the place. All snapshots go with an event that redacts, as they hold
+    what was learnt.
     """
 
     event: Event
@@ -52,7 +54,7 @@ class Store(Protocol):
     def append(self, entries: Sequence[Entry]) -> None:
         """Append all or none, durably, or raise :class:`Behind` unless the first follows the last event that is there.
 
-        Parts that are there already stay as they are.
+        Parts that are there already, and do not go, stay as they are.
         """
         ...
 
@@ -98,6 +100,10 @@ class Store(Protocol):
 
     def faults(self) -> list[str]:
         """What is wrong with what is kept, in words: damage, gaps, or rows that do not follow from the events."""
+        ...
+
+    def shrink(self) -> bool:
+        """Give room that is no longer needed back to the disk; False where somebody is in the way."""
         ...
 
     def close(self) -> None:
