@@ -127,9 +127,9 @@ def test_arms_that_others_need_stay(tmp_path):
     session.redact(one.id)
     session.observe(two.id, two.arms, [[0.1, 0.1]] * 2)
     assert session.verify().ok
-    kept = session._running.store._read("SELECT count(*) FROM part WHERE session = ?")
+    kept = session._running.store.read("SELECT count(*) FROM part WHERE session = ?")
     session.redact(two.id)
-    assert session._running.store._read("SELECT count(*) FROM part WHERE session = ?") == [(kept[0][0] - 3,)]
+    assert session._running.store.read("SELECT count(*) FROM part WHERE session = ?") == [(kept[0][0] - 3,)]
     session.close()
 
 

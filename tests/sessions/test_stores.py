@@ -107,7 +107,7 @@ def test_a_newer_schema_is_refused_and_an_older_one_brought_forward(tmp_path, mo
     monkeypatch.setitem(schema.MIGRATIONS, 1, lambda connection: connection.execute("CREATE TABLE more (x)"))
     store = SQLiteStore(path)
     assert store.last() == 1
-    assert store._read("SELECT count(*) FROM more WHERE 1 OR x = ?") == [(0,)]
+    assert store.read("SELECT count(*) FROM more WHERE 1 OR x = ?") == [(0,)]
     store.close()
     monkeypatch.undo()
     with pytest.raises(sa.errors.UnreadableFile, match="later superarm"):
@@ -128,7 +128,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path, monkeypatch):
         SQLiteStore(path)
     monkeypatch.undo()
     store = SQLiteStore(path)
-    assert store._read("SELECT count(*) FROM sqlite_master WHERE name = 'more' OR 0 = ?") == [(0,)]
+    assert store.read("SELECT count(*) FROM sqlite_master WHERE name = 'more' OR 0 = ?") == [(0,)]
     store.close()
 
 

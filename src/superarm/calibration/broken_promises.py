@@ -111,7 +111,7 @@ def promises_verdict(frame: pl.DataFrame) -> Verdict:
     """
     rows = _promised(frame)
     found = judge_promises("promises", rows["predicted"].to_numpy(), rows["broken"].to_numpy())
-    return _with_noise(together(found, promises_verdicts(frame) if "kind" in frame.columns else ()))
+    return with_noise(together(found, promises_verdicts(frame) if "kind" in frame.columns else ()))
 
 
 def promises_verdicts(frame: pl.DataFrame) -> tuple[Verdict, ...]:
@@ -130,9 +130,7 @@ def promises_verdicts(frame: pl.DataFrame) -> tuple[Verdict, ...]:
     found = []
     for kind, mine in _kinds(frame).items():
         rows = _promised(mine)
-        found.append(
-            _with_noise(judge_promises(of_kind(kind), rows["predicted"].to_numpy(), rows["broken"].to_numpy()))
-        )
+        found.append(with_noise(judge_promises(of_kind(kind), rows["predicted"].to_numpy(), rows["broken"].to_numpy())))
     return tuple(found)
 
 
@@ -173,7 +171,7 @@ def _kinds(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {kind: frame.filter(names == kind) for kind in in_order(names.drop_nulls().unique())}
 
 
-def _with_noise(found: Verdict) -> Verdict:
+def with_noise(found: Verdict) -> Verdict:
     """With a word on noise where more broke than is let pass."""
     many = found.observed > TOLERATED_BREAKS * found.expected or found.finding is Finding.OVERCONFIDENT
     return replace(found, said=f"{found.said} {NOISE}") if many else found
@@ -183,14 +181,17 @@ def judge_promises(about: str, predicted: Array, broken: npt.NDArray[Any], unit:
     """The verdict on promises: predicted and broken ones, (n,) each, of the units that count once."""
     fair = TOLERATED_BREAKS * predicted
     evidence = capital(broken, fair, np.maximum(fair, LEAST_SCALE))
-    expected, came = math.fsum(predicted), int(broken.sum())
+    return judge_counts(about, len(predicted), math.fsum(predicted), int(broken.sum()), evidence, unit)
+
+
+def judge_counts(about: str, units: int, expected: float, came: int, evidence: float, unit: str = "round") -> Verdict:
+    """The verdict on sums: how many units, promises expected to break and broken ones, and the capital won."""
     if evidence >= 1.0 / FALSE_ALARM:
         finding = Finding.OVERCONFIDENT
-    elif len(predicted) < FEWEST_UNITS or expected < FEWEST_PREDICTED or came > TOLERATED_BREAKS * expected:
+    elif units < FEWEST_UNITS or expected < FEWEST_PREDICTED or came > TOLERATED_BREAKS * expected:
         finding = Finding.TOO_FEW_TO_TELL
     else:
         finding = Finding.HONEST
-    units = len(predicted)
     return Verdict(
         about=about,
         finding=finding,

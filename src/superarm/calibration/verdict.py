@@ -115,8 +115,18 @@ def capital(came: Array, fair: Array | float, scale: Array | float) -> float:
     scale
         (n,) or a number, at least ``fair``: a stake of 1 gains (came - fair) / scale, so it never loses more than all
     """
+    return capital_of(bets(came, fair, scale))
+
+
+def bets(came: Array, fair: Array | float, scale: Array | float) -> Array:
+    """What the bets of :func:`capital` come to: a logarithm for each stake, so that those of further units add up."""
     gains = (np.asarray(came, dtype=np.float64) - fair) / scale
-    logs = np.log1p(np.multiply.outer(_STAKES, gains)).sum(axis=1)
+    found: Array = np.log1p(np.multiply.outer(_STAKES, gains)).sum(axis=1)
+    return found
+
+
+def capital_of(logs: Array) -> float:
+    """The capital that bets have come to, all stakes side by side."""
     highest = float(logs.max(initial=0.0))
     with np.errstate(over="ignore"):
         return float(np.exp(highest) * np.mean(np.exp(logs - highest)))

@@ -1,7 +1,8 @@
 """The tables of a journal in SQLite, and how files of other versions are met.
 
 ``event`` and ``part`` are the truth: they are only ever appended to. ``decision`` and ``cell`` are derived; where their
-layout changes they are dropped and written again from the events, so that a migration is short.
+layout changes they are dropped and written again from the events, so that a migration is short. The tables of counts
+(:mod:`superarm.sessions.stores.tables`) follow later, when somebody looks.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from superarm.errors import UnreadableFile
 from superarm.sessions import events
 from superarm.sessions.events import Corrected, Event, Redacted
 from superarm.sessions.standing import Standing, after, cells, left
+from superarm.sessions.stores import tables
 from superarm.sessions.stores.store import Entry
 
 FORMAT = "superarm sessions"
@@ -70,6 +72,10 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
         if found.get("derived") != str(DERIVED):
             derive(connection)
             _note(connection, derived=DERIVED)
+        if found.get("counts") != str(tables.VERSION):
+            for statement in (*tables.DROP, *tables.CREATE):
+                connection.execute(statement)
+            _note(connection, counts=tables.VERSION)
     except BaseException as error:
         connection.execute("ROLLBACK")
         if isinstance(error, events.DAMAGE):
@@ -132,7 +138,8 @@ def erase(run: Run, session: int, entry: Entry) -> None:
         values = (events.VERSION, events.to_bytes(fact), session, seq)
         run("UPDATE event SET version = ?, body = ? WHERE session = ? AND seq = ?", values)
     if isinstance(entry.event.fact, Redacted):
-        run("DELETE FROM snapshot WHERE session = ?", (session,))
+        for statement in ("DELETE FROM snapshot WHERE session = ?", *tables.ERASE):
+            run(statement, (session,))
     changed = [getattr(fact, "decision", None) for fact in entry.facts.values()]
     _follow_anew(run, session, list(dict.fromkeys(decision for decision in changed if decision is not None)))
 

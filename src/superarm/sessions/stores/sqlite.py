@@ -67,7 +67,7 @@ class SQLiteStore:
                 self._writer.execute(f"PRAGMA synchronous = {synchronous}")
                 self._writer.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
                 schema.prepare(self._writer, str(self.path))
-                self._session = self._number()
+                self.number = self._number()
                 _sync_folder(self.path)
                 self._empty_log(0.0)  # whoever erased may have left that to others
                 self._reader = self._connect()
@@ -86,16 +86,16 @@ class SQLiteStore:
         return int(number)
 
     def append(self, entries: Sequence[Entry]) -> None:
-        with self._transaction() as run:
-            (last,) = run("SELECT max(seq) FROM event WHERE session = ?", (self._session,)).fetchone()
+        with self.writing() as run:
+            (last,) = run("SELECT max(seq) FROM event WHERE session = ?", (self.number,)).fetchone()
             if entries and entries[0].event.seq != (last or 0) + 1:
                 raise Behind
             for entry in entries:
-                schema.erase(run, self._session, entry)
+                schema.erase(run, self.number, entry)
                 for digest, body in entry.parts.items():
-                    run("INSERT OR IGNORE INTO part VALUES (?, ?, ?)", (self._session, digest, body))
-                schema.add_event(run, self._session, entry.event)
-                schema.add_rows(run, self._session, entry.event)
+                    run("INSERT OR IGNORE INTO part VALUES (?, ?, ?)", (self.number, digest, body))
+                schema.add_event(run, self.number, entry.event)
+                schema.add_rows(run, self.number, entry.event)
         if any(entry.facts or entry.gone for entry in entries):
             self._empty_log(SOON)
         elif self.remembers:
@@ -118,7 +118,7 @@ class SQLiteStore:
                 self._writer.execute(f"PRAGMA busy_timeout = {int(1000 * PATIENCE)}")
 
     @contextmanager
-    def _transaction(self) -> Iterator[schema.Run]:
+    def writing(self) -> Iterator[schema.Run]:
         """All statements that are run in it are committed together when it ends, or none is."""
         with self._writing, self._plain_errors():
             if not self._writer.in_transaction:  # or it is this thread's turn
@@ -147,28 +147,28 @@ class SQLiteStore:
         return self._writer.execute(statement, values)
 
     def last(self) -> int:
-        ((last,),) = self._read("SELECT max(seq) FROM event WHERE session = ?")
+        ((last,),) = self.read("SELECT max(seq) FROM event WHERE session = ?")
         return int(last or 0)
 
     def events(self, after: int = 0) -> Iterator[Event]:
         query = f"SELECT {schema.COLUMNS} FROM event WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?"
         many = 1  # more and more of them: often the first is all that is asked for
-        while rows := self._read(query, after, many):
+        while rows := self.read(query, after, many):
             yield from map(schema.event_of, rows)
             after, many = rows[-1][0], min(4 * many, 500)
 
     def part(self, digest: str) -> bytes | None:
-        rows = self._read("SELECT body FROM part WHERE session = ? AND digest = ?", digest)
+        rows = self.read("SELECT body FROM part WHERE session = ? AND digest = ?", digest)
         if rows and not isinstance(rows[0][0], bytes):
             raise UnreadableFile(f"{self.path}: damaged: a part that is no bytes")
         return rows[0][0] if rows else None
 
     def keyed(self, key: str) -> Event | None:
-        rows = self._read(f"SELECT {schema.COLUMNS} FROM event WHERE session = ? AND key = ?", key)
+        rows = self.read(f"SELECT {schema.COLUMNS} FROM event WHERE session = ? AND key = ?", key)
         return schema.event_of(rows[0]) if rows else None
 
     def standing(self, decision: str) -> Standing | None:
-        rows = self._read("SELECT body FROM decision WHERE session = ? AND id = ?", decision)
+        rows = self.read("SELECT body FROM decision WHERE session = ? AND id = ?", decision)
         return schema.standing_of(rows[0] if rows else None)
 
     def standings(self, *, out: bool = False, after: int = 0) -> Iterator[Standing]:
@@ -177,7 +177,7 @@ class SQLiteStore:
             "ORDER BY seq LIMIT 500"
         )
         last = after
-        while rows := self._read(query, last):
+        while rows := self.read(query, last):
             for row in rows:
                 standing = schema.standing_of(row[:1])
                 assert standing is not None
@@ -190,14 +190,14 @@ class SQLiteStore:
             "ORDER BY arm, outcome, sample"
         )
         names = ("arm", "outcome", "sample", "value", "seq")
-        rows = self._read(query, decision)
+        rows = self.read(query, decision)
         return tuple(Cell(**dict(zip(names, row[:5], strict=True)), assumed=bool(row[5])) for row in rows)
 
     def keep(self, snapshot: Snapshot, most: int = 2) -> None:
-        with self._transaction() as run:
-            values = (self._session, snapshot.seq, snapshot.fingerprint, snapshot.digest, snapshot.body)
+        with self.writing() as run:
+            values = (self.number, snapshot.seq, snapshot.fingerprint, snapshot.digest, snapshot.body)
             run("INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?, ?, ?)", values)
-            alike = (self._session, snapshot.fingerprint)
+            alike = (self.number, snapshot.fingerprint)
             run(
                 "DELETE FROM snapshot WHERE session = ? AND fingerprint = ? AND seq NOT IN "
                 "(SELECT seq FROM snapshot WHERE session = ? AND fingerprint = ? ORDER BY seq DESC LIMIT ?)",
@@ -205,10 +205,10 @@ class SQLiteStore:
             )
 
     def snapshots(self) -> Iterator[Snapshot]:
-        heads = self._read("SELECT seq, fingerprint, digest FROM snapshot WHERE session = ? ORDER BY seq DESC")
+        heads = self.read("SELECT seq, fingerprint, digest FROM snapshot WHERE session = ? ORDER BY seq DESC")
         for seq, fingerprint, digest in heads:
             query = "SELECT body FROM snapshot WHERE session = ? AND seq = ? AND fingerprint = ?"
-            for (body,) in self._read(query, seq, fingerprint):
+            for (body,) in self.read(query, seq, fingerprint):
                 yield Snapshot(seq=seq, fingerprint=fingerprint, digest=digest, body=bytes(body))
 
     def faults(self) -> list[str]:
@@ -244,9 +244,9 @@ class SQLiteStore:
         with self._writing:
             self._writer.close()
 
-    def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    def read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._reading, self._plain_errors():
-            return self._reader.execute(query, (self._session, *values)).fetchall()
+            return self._reader.execute(query, (self.number, *values)).fetchall()
 
     @contextmanager
     def _plain_errors(self) -> Iterator[None]:
