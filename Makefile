@@ -28,7 +28,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-slow test-quick search lint soak mutants bench bench-quick peers referee lock clean FORCE
+.PHONY: help install demo test test-slow test-quick search lint loops soak mutants bench bench-quick peers referee lock clean FORCE
 
 help: ## what you are reading
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,7 +39,9 @@ install: $(RUNTIME) ## the library and the superarm command, in .venv
 demo: $(RUNTIME) ## the federated study on a small setting, and its report
 	@$(BIN)/superarm demo
 
-test: lint ## lint, then all tests but the slow ones, doctests, examples and the code in the docs
+# The compiler works beside the type checker, once, instead of in every process that tests.
+test: $(DEV) ## lint, then all tests but the slow ones, doctests, examples and the code in the docs
+	@$(MAKE) --no-print-directory -j 2 lint loops
 	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m 'not slow'
 
 test-slow: $(DEV) ## the slow tests: kills, Ctrl-C, whole pages, what is built and installed
@@ -60,6 +62,9 @@ lint: $(DEV) ## format, lint rules, types, order of imports
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+loops: $(DEV)
+	@$(BIN)/python -c 'from superarm.experiments.runner import compile_loops; compile_loops()'
 
 bench: $(DEV) $(if $(or $(if $(ONLY),,all),$(findstring posteriors,$(ONLY))),peers) ## all times against the peers and the floor, some 20 minutes (ONLY=posteriors,...: some)
 	@$(ONE) $(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))

@@ -12,7 +12,7 @@ import superarm as sa
 from tests.nasty.calls import CALLS, INNER, LEFT_OUT
 from tests.nasty.throw import fault, limits, used, values
 
-SAMPLE = 40  # values thrown at an argument in every run; `slow` throws all
+SAMPLE = 25  # values thrown at an argument in every run; `slow` throws all
 
 
 def public() -> Iterator[str]:

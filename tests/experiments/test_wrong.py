@@ -43,12 +43,12 @@ def test_policies_are_told_the_prior_of_the_world_or_nothing(study):
 
 
 def test_a_small_study_and_its_manifest(tmp_path):
-    study = wrong().with_changes(rounds=2, runs=18, policies=("cautious-fixed", "tcgp-ucb"))
+    study = wrong().with_changes(rounds=2, runs=6, policies=("cautious-fixed", "tcgp-ucb"))
     found = runner.run(study, folder=tmp_path / "out", seed=3)
     described = json.loads((tmp_path / "out" / "manifest.json").read_text())["environments"]
-    assert described == [f"{world.kind}, {world.promise}" for world in (study.environment_of(3, r) for r in range(18))]
+    assert described == [f"{world.kind}, {world.promise}" for world in (study.environment_of(3, r) for r in range(6))]
     measured = by_kind(found.frame, described)
-    kinds = list(KINDS)[:18]
+    kinds = list(KINDS)[:6]
     assert measured.filter(policy="tcgp-ucb")["kind"].to_list() == [*kinds, TOGETHER]
     assert measured.filter(policy="tcgp-ucb")["stated"].is_null().all()
     rows = found.frame.filter(policy="cautious-fixed", run=4)

@@ -140,10 +140,11 @@ def test_older_results_are_read_and_said_to_tell_nothing(frame):
     old = frame.drop(*SAID_BY_SOME, strict=False)
     assert calibration.honesty(old) == ()
     assert warning(old) is None
-    names = [figure.name for figure in figures(old)]
+    drawn = figures(old)
+    names = [figure.name for figure in drawn]
     assert "coverage" not in names
     assert "promises" not in names
-    page = pages.page(old, manifest(old), [], figures(old))
+    page = pages.page(old, manifest(old), [], drawn)
     assert "There is nothing to judge here" in page
     assert "ground of the choice" not in str(table(old).renderables)
 

@@ -6,6 +6,8 @@ import json
 import polars as pl
 import pytest
 
+from superarm.report import page as pages
+from superarm.report.figures import figures
 from superarm.report.folder import report, table
 from tests.report.samples import manifest, results
 
@@ -31,9 +33,16 @@ def written(folder, frame):
     return found.page.read_text(encoding="utf-8")
 
 
-def test_names_of_policies_may_hold_anything(tmp_path):
+def page_of(frame):
+    """What :func:`written` gives, without the files of the figures, which take seconds."""
+    table(frame)
+    return pages.page(frame, manifest(frame), [], figures(frame))
+
+
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_names_of_policies_may_hold_anything(tmp_path, whole):
     frame = results(["tcgp-ucb", *ODD, "clairvoyant"], runs=2, rounds=4)
-    page = written(tmp_path, frame)
+    page = written(tmp_path, frame) if whole else page_of(frame)
     assert "back\\slash" in page
     assert "line\u2028separator" in page
     assert "\x1b" not in page
@@ -49,9 +58,11 @@ def test_numbers_may_be_undefined_or_beyond_all_bounds(tmp_path, value, rows):
     written(tmp_path, frame.with_columns(changed))
 
 
-def test_a_number_beyond_all_bounds_leaves_the_others_drawn(tmp_path):
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_number_beyond_all_bounds_leaves_the_others_drawn(tmp_path, whole):
     frame = results(POLICIES, runs=2, rounds=4)
     one = (pl.col("policy") == "uniform") & (pl.col("t") == 2)
-    page = written(tmp_path, frame.with_columns(reward=pl.when(one).then(1e308).otherwise("reward")))
+    frame = frame.with_columns(reward=pl.when(one).then(1e308).otherwise("reward"))
+    page = written(tmp_path, frame) if whole else page_of(frame)
     row = page.split('id="summary"')[1].split("</svg>uniform</th>")[1].split("</tr>")[0]
     assert row.startswith('<td class="figure">–</td><td class="figure">–</td>')

@@ -19,6 +19,11 @@ def frame():
 
 
 @pytest.fixture(scope="module")
+def drawn(frame):
+    return figures(frame, bounds(frame))
+
+
+@pytest.fixture(scope="module")
 def folder(frame, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     assert write_report(folder, frame, manifest(frame), claims(), bounds(frame)) == folder / "report.html"
@@ -63,14 +68,14 @@ class Outline(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-def test_the_page_holds_everything(frame, page):
+def test_the_page_holds_everything(drawn, page):
     words = " ".join("".join(Outline(page).words).split())
     for policy in POLICIES:
         assert policy in words
     for claim in claims():
         for part in (claim.claim, claim.expected, claim.measured, claim.verdict, claim.remark):
             assert part in words
-    for figure in figures(frame, bounds(frame)):
+    for figure in drawn:
         assert figure.caption in words
         assert figure.title in words
         assert html.escape(figure.alternative) in page
@@ -78,8 +83,8 @@ def test_the_page_holds_everything(frame, page):
         assert part in words
 
 
-def test_files_of_every_figure_are_there_and_nothing_else(frame, folder):
-    names = {f"{figure.name}.{suffix}" for figure in figures(frame, bounds(frame)) for suffix in ("png", "svg", "pdf")}
+def test_files_of_every_figure_are_there_and_nothing_else(drawn, folder):
+    names = {f"{figure.name}.{suffix}" for figure in drawn for suffix in ("png", "svg", "pdf")}
     assert {path.name for path in (folder / "figures").iterdir()} == names
     assert {path.name for path in folder.iterdir()} == {"figures", "report.html"}
     for link in Outline((folder / "report.html").read_text(encoding="utf-8")).of("a"):

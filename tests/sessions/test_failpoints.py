@@ -5,9 +5,12 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.sessions.failpoints import DIED, OPERATIONS
 
 
+@pytest.mark.slow
 def test_every_point_of_an_append(tmp_path):
     command = [sys.executable, "-m", "tests.sessions.failpoints", str(tmp_path)]
     ended = subprocess.run(command, capture_output=True, text=True)

@@ -85,7 +85,7 @@ class Unit:
             rounds=self.experiment.rounds, seed=seed_of(entropy, f"policy {self.policy}"), environment=environment
         )
         policy = self.experiment.policies[self.policy](setting)
-        _compile()  # before any round is timed
+        compile_loops()  # before any round is timed
         rows = []
         # One BLAS thread a process: more would fight over the cores, and sums in another order give other bits.
         with threadpool_limits(1), self.pulse.open("wb", buffering=0) as pulse:
@@ -145,7 +145,7 @@ def _run(experiment: Experiment, folder: Path, seed: int, jobs: int, console: Co
     if 0 < len(missing) < len(units):
         console.print(f"continuing: {len(units) - len(missing)} of {len(units)} done, each one policy in one run")
     if missing:
-        _compile()  # once here, not in every worker at the same time
+        compile_loops()  # once here, not in every worker at the same time
     again = 0
     with _progress(units, missing, console):
         if jobs == 1:
@@ -216,7 +216,7 @@ def _end_with_parent(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _compile() -> None:
+def compile_loops() -> None:
     """Load, or compile, whatever a policy may need."""
     compiled()
     stationary.loops()

@@ -7,7 +7,7 @@ import pytest
 
 import superarm as sa
 from superarm.policies.cautious.certificates import Judge
-from superarm.policies.cautious.explore import Uncertainty, explore
+from superarm.policies.cautious.explore import AT_ONCE, Uncertainty, explore
 from tests.policies.cautious.small import EPS, NOISE, PRIOR, search_of
 
 
@@ -183,7 +183,7 @@ class Sparing:
     ids=lambda reward: type(reward).__name__,
 )
 def test_groups_of_any_size_are_explored_without_their_covariances(reward):
-    arms = 4000
+    arms = AT_ONCE + 10
     posterior = Sparing(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=NOISE))
     round = sa.Round(
         t=1,
