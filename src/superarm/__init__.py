@@ -54,7 +54,7 @@ from superarm.sessions.session import Session
 from superarm.storage import storable
 
 if TYPE_CHECKING:
-    from superarm import calibration, datasets, environments, experiments, theory
+    from superarm import calibration, datasets, environments, experiments, federated, theory
     from superarm.simulation import simulate
 
 
@@ -78,6 +78,7 @@ _LATER = {
     "experiments": "superarm.experiments",
     "theory": "superarm.theory",
     "calibration": "superarm.calibration",
+    "federated": "superarm.federated",
 }
 
 
@@ -163,6 +164,7 @@ __all__ = [
     "experiments",
     "theory",
     "calibration",
+    "federated",
     "check_reward",
     "check_group_reward",
     "check_posterior",

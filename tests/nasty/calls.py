@@ -175,6 +175,18 @@ def _later(make: Callable[[], Any], method: str, /, **arguments: Any) -> Any:
     return lambda: (getattr(make(), method), dict(arguments))
 
 
+PROFILE = sa.federated.ClientProfile(client_id="a", num_examples=8, limit=0.5)
+REQUEST = sa.federated.Request(client_id="a", num_records=4, local_steps=2)
+
+
+def _proposed(method: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """A method of a selector about the proposal that it has just made."""
+    selector = sa.federated.RequestSelector(sa.CUCB(), at_most=2)
+    proposal = selector.propose(1, [PROFILE], 1.0)
+    told = [sa.federated.Outcome(request=each.id, utility=0.1, leakage=0.2) for each in proposal.requests]
+    return getattr(selector, method), {"proposal": proposal} | ({"outcomes": told} if method == "observe" else {})
+
+
 FRAME_NAMES = ("a frame", "an empty frame", "a lazy frame", "a pandas frame")
 CALLABLE = ("classes", "callables")
 MEAN = {"mean": CALLABLE}
@@ -612,13 +624,13 @@ CALLS: dict[str, Call] = {
         ),
         takes={"key": ("text",), "outcomes": ("missing",)},
     ),
-    **{f"Session.{name}": Call(_asked(name, id=None)) for name in ("played", "withdraw")},
+    **{f"Session.{name}": Call(_asked(name, id=None)) for name in ("played", "withdraw", "expire")},
     "Session.decision": Call(_asked("decision", id=None, key=None, t=None)),
     **{
         f"Session.{name}": Call(_asked(name))
         for name in (
             *("outcomes", "promises", "calibration"),
-            *("snapshot", "verify", "close", "rebase", "expire"),
+            *("snapshot", "verify", "close", "rebase"),
         )
     },
     # --- environments and data
@@ -892,6 +904,42 @@ CALLS: dict[str, Call] = {
         most={"dimension": (100, "features of a context")},
         lookalikes=FRAMES,
     ),
+    # --- federated learning
+    "federated.ClientProfile": Call(
+        _with(sa.federated.ClientProfile, client_id="a", num_examples=8, limit=0.5), takes={"client_id": PATH}
+    ),
+    "federated.Menu": Call(_with(sa.federated.Menu, fractions=(0.5, 1.0), local_steps=(1, 2))),
+    "federated.Menu.__call__": Call(_with(sa.federated.Menu().__call__, profile=PROFILE)),
+    "federated.Request": Call(
+        _with(sa.federated.Request, client_id="a", num_records=4, local_steps=2), takes={"client_id": PATH}
+    ),
+    "federated.Request.from_id": Call(_with(sa.federated.Request.from_id, id="a:4:2")),
+    "federated.Request.context": Call(_with(REQUEST.context, global_loss=1.0)),
+    "federated.Request.draw_seed": Call(_with(REQUEST.draw_seed, seed=0, server_round=1)),
+    "federated.RequestSelector": Call(
+        lambda: (
+            sa.federated.RequestSelector,
+            {"policy": sa.CUCB(), "at_most": 2, "per_client": 1, "menu": sa.federated.Menu()},
+        ),
+        takes={"menu": CALLABLE},
+        lookalikes=FRAMES,
+    ),
+    "federated.RequestSelector.propose": Call(
+        lambda: (
+            sa.federated.RequestSelector(sa.CUCB()).propose,
+            {"server_round": 1, "profiles": [PROFILE], "global_loss": 1.0},
+        )
+    ),
+    "federated.RequestSelector.observe": Call(lambda: _proposed("observe")),
+    "federated.RequestSelector.close": Call(lambda: _proposed("close")),
+    "federated.calibrated_scores": Call(
+        _with(sa.federated.calibrated_scores, losses_before=[1.0, 2.0], losses_after=[0.5, 0.1])
+    ),
+    "federated.membership_advantage": Call(
+        _with(sa.federated.membership_advantage, member_scores=[1.0, 2.0], nonmember_scores=[0.5, 0.1])
+    ),
+    "federated.null_check": Call(_with(sa.federated.null_check, advantages=[0.1, -0.1])),
+    "federated.DrawnUtility": Call(_with(sa.federated.DrawnUtility, seed=0)),
     "check_store": Call(_with(sa.check_store, make_store=MemoryStore), takes={"make_store": CALLABLE}),
     "check_environment": Call(
         lambda: (sa.check_environment, {"environment": federated(), "rounds": 2, "repetitions": 5, "seed": 0}),
@@ -905,6 +953,7 @@ HELPER = "a helper of its room, whose callers have checked what they pass on"
 PROTOCOL = "a contract, which nobody calls"
 PYTHON = "an enumeration, whose look-up is Python's"
 FORM = "what a group reward says of itself; check_group_reward tells whether it is true"
+UTILITY = "plugged into a loop of federated learning, which calls it with the updates that it has received"
 # Public callables at which nothing is thrown, and why.
 LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(
@@ -916,6 +965,9 @@ LEFT_OUT: dict[str, str] = {
     **{f"datasets.download.{name}": HELPER for name in ("load_frame", "keep_frame", "checked_console", "byte_bar")},
     "datasets.movielens.report_fetch": HELPER,
     "Decision": RECORD,
+    **{f"federated.{name}": RECORD for name in ("Proposal", "Outcome", "NullCheck", "Update")},
+    **{f"federated.{name}": UTILITY for name in ("leave_one_out", "standalone", "reported", "DrawnUtility.__call__")},
+    "federated.Utility": PROTOCOL,
     "Session": "made by Session.open",
     **dict.fromkeys(("regret.super_arm_regret", "regret.total_regret"), "arithmetic, of columns as of numbers"),
     **dict.fromkeys(("Comparable", "environments.Environment", "posteriors.Posterior"), PROTOCOL),

@@ -51,6 +51,22 @@ def test_silence_may_mean_nothing(tmp_path, clock):
     assert opened(tmp_path / "s.db", deadline=3600).decisions()["state"].to_list() == ["expired", "complete"]
 
 
+@pytest.mark.parametrize("deadline", [None, 3600.0])
+def test_nobody_waits_for_a_decision_that_is_given_up(tmp_path, deadline):
+    session = opened(tmp_path / "s.db", policy=policy(), deadline=deadline)
+    one, two = session.decide(a_round(1)), session.decide(a_round(2))
+    session.observe(one.id, one.arms[:1], [[0.5, np.nan]])
+    assert session.expire(one.id) == (one.id,)
+    assert session.expire(one.id) == ()
+    assert session.expire() == ()
+    assert session.decisions()["state"].to_list() == ["expired", "open"]
+    assert session.observe(one.id, one.arms, [[0.5, 0.25], *[[0.1, 0.1]] * (len(one.arms) - 1)]).state == "complete"
+    with pytest.raises(sa.errors.UnknownDecision):
+        session.expire("nobody")
+    assert session.pending()["decision"].to_list() == [two.id]
+    assert session.verify().ok
+
+
 def test_silence_may_mean_a_default_for_all_silent_ones(tmp_path, clock):
     session = opened(tmp_path / "s.db", policy=policy(), deadline=60, silence=(0.0, None))
     one = session.decide(a_round(1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from superarm.sessions.decision import Receipt
 from superarm.sessions.outcomes import Rebase
 from superarm.sessions.redaction import Redaction, redact
 from superarm.sessions.requests import Asked, checked_key, checked_text
-from superarm.sessions.running import Running
+from superarm.sessions.running import Answer, Running
 
 TROUBLE = (InvalidArgument, UnsolvableRound)  # of a policy that cannot learn, or cannot go on
 
@@ -115,17 +116,25 @@ class Feedback:
         """Teach the policy anew, from its beginning, with the values now in force; nothing where none was corrected."""
         return self._running.do(lambda: told.rebase(self._running))
 
-    def expire(self) -> tuple[str, ...]:
+    def expire(self, id: str | None = None) -> tuple[str, ...]:
         """Wait no longer for decisions whose deadline is over; which they are. :meth:`decide` does so by itself.
 
         Where the policy cannot learn from the silence of one, it learns nothing from it, and ``notes`` say so.
+
+        Parameters
+        ----------
+        id
+            of a decision for which nobody waits from now on, whatever its deadline; None: those that are overdue
         """
         now, running = time.time(), self._running
+        if id is not None:
+            running.do(lambda: Answer(value=running.kept(id)))  # or an error
+            now = math.inf
         try:
-            return running.do(lambda: told.expire(running, now))
+            return running.do(lambda: told.expire(running, now, id))
         except TROUBLE:
-            ids = told.overdue(running, now)
-        return tuple(id for id in ids if self._expired(id, now))
+            ids = told.overdue(running, now) if id is None else [id]
+        return tuple(each for each in ids if self._expired(each, now))
 
     def _expired(self, id: str, now: float) -> bool:
         running = self._running

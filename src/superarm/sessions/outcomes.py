@@ -5,6 +5,7 @@ Operations as in :mod:`superarm.sessions.operations`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -256,8 +257,9 @@ def meanwhile(running: Running) -> Rebase:
 
 
 def overdue(running: Running, now: float) -> list[str]:
-    """Decisions whose deadline is over, the oldest first."""
-    return [id for due, id in sorted((due, id) for id, (_, due) in running.state.out.items() if due) if due <= now]
+    """Decisions whose deadline is over, the oldest first; in the end all are, those without a deadline too."""
+    ends = sorted((due or math.inf, id) for id, (_, due) in running.state.out.items())
+    return [id for due, id in ends if due <= now]
 
 
 def expire(running: Running, now: float, only: str | None = None, *, learns: bool = True) -> Answer[tuple[str, ...]]:

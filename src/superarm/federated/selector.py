@@ -1,0 +1,303 @@
+"""Which requests to send in a round, so that the model learns and no client's limit is broken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from superarm.arguments import between, listed, whole_int64
+from superarm.errors import Conflict, InvalidArgument, UnknownDecision, safe_repr, type_of
+from superarm.feasible import AtMost
+from superarm.federated.profiles import ClientProfile, checked_profiles
+from superarm.federated.requests import Menu, Request
+from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
+from superarm.policies.policy import Policy
+from superarm.rewards.simple import Max
+from superarm.round import LARGEST, Round
+from superarm.selection import Selection
+from superarm.sessions.session import Session
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of a request: its utility to the server and the leakage that the client measured; None: unknown."""
+
+    request: str  # its id
+    utility: float | None
+    leakage: float | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Proposal:
+    """The requests of a round.
+
+    Attributes
+    ----------
+    server_round
+        its number
+    requests
+        to be sent, ascending by id; perhaps none
+    selection
+        of the policy, with the probability that every client's limit is kept, where the policy states one
+    replayed
+        whether an earlier call for this round made it, as before a restart
+    """
+
+    server_round: int
+    requests: tuple[Request, ...]
+    selection: Selection
+    replayed: bool = False
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+
+class RequestSelector:
+    """Picks requests by a policy, under the limit of every client: the largest leakage of its requests in a round.
+
+    Clients are the groups of the policy, and ``Max() <= limit`` is what it promises to each: by default the cautious
+    policy, which learns how much each client leaks beyond what records, steps and loss tell. Nothing here depends on
+    the order in which clients are listed.
+
+    Parameters
+    ----------
+    policy
+        a policy, which learns in place; or a :class:`~superarm.Session`, so that what was chosen and what came of it
+        survive; None: ``CautiousTCGPUCB()``
+    at_most
+        requests in a round
+    per_client
+        requests to one client in a round
+    menu
+        which requests a client is offered: a :class:`Menu`, or your own function of a profile
+
+    >>> selector = RequestSelector(at_most=3)
+    >>> clients = [ClientProfile(client_id=name, num_examples=40, limit=0.6) for name in ("ann", "bob")]
+    >>> proposal = selector.propose(1, clients, global_loss=2.3)
+    >>> [request.client_id for request in proposal.requests]
+    ['ann', 'bob']
+    >>> selector.observe(proposal, [Outcome(request=proposal.requests[0].id, utility=0.1, leakage=0.4)])
+    2
+    >>> selector.close(proposal)  # bob never answered
+    """
+
+    def __init__(
+        self,
+        policy: Policy | Session | None = None,
+        *,
+        at_most: int = 10,
+        per_client: int = 1,
+        menu: Callable[[ClientProfile], Iterable[Request]] | None = None,
+    ) -> None:
+        self.feasible = AtMost(whole_int64("at_most", at_most, 1), per_group=whole_int64("per_client", per_client, 1))
+        if menu is not None and (isinstance(menu, type) or not callable(menu)):
+            raise InvalidArgument("menu", "a Menu, or a function of a profile", type_of(menu))
+        self.menu = Menu() if menu is None else menu
+        self._choices = _choices(policy)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as it is now; of a session, a copy."""
+        return self._choices.policy
+
+    def propose(self, server_round: int, profiles: Iterable[ClientProfile], global_loss: float) -> Proposal:
+        """Which requests to send; asked again for a round that was proposed already, the same ones.
+
+        Parameters
+        ----------
+        server_round
+            number of the round, from 1, larger than all before
+        profiles
+            of the clients that are there; others than last time are welcome
+        global_loss
+            of the model that clients will start from, on the server's own records
+        """
+        server_round = whole_int64("server_round", server_round, 1)
+        clients = checked_profiles(profiles)
+        loss = between("global_loss", global_loss, -LARGEST, LARGEST)
+        key = f"round {server_round}"
+        known = self._choices.known(key)
+        if known is not None:
+            return _proposal(server_round, *known, replayed=True)
+        requests = [request for profile in clients for request in self._offered(profile)]
+        parts = {
+            "contexts": np.array([request.context(loss) for request in requests]).reshape(len(requests), 3),
+            "groups": [request.client_id for request in requests],
+            "constraint": Max() <= {profile.client_id: profile.limit for profile in clients} if requests else None,
+            "feasible": self.feasible,
+            "arm_ids": [request.id for request in requests],
+        }
+        return _proposal(server_round, *self._choices.decide(key, server_round, parts))
+
+    def _offered(self, profile: ClientProfile) -> list[Request]:
+        offered = listed("menu", self.menu(profile), "one that gives requests")
+        for request in offered:
+            if not isinstance(request, Request) or request.client_id != profile.client_id:
+                raise InvalidArgument("menu", f"requests to {profile.client_id!r}", safe_repr(request))
+            if request.num_records > profile.num_examples:
+                raise InvalidArgument("menu", f"at most {profile.num_examples} records", request.id)
+        if len({request.id for request in offered}) < len(offered):
+            raise InvalidArgument("menu", "every request once", f"some twice, to {profile.client_id!r}")
+        return offered
+
+    def observe(self, proposal: Proposal, outcomes: Iterable[Outcome]) -> int:
+        """Learn what came of requests of a proposal, in parts if need be; how many numbers were not known yet.
+
+        Parameters
+        ----------
+        proposal
+            of this selector
+        outcomes
+            of some of its requests, each at most once; told again with the same values they change nothing
+        """
+        proposal = _checked_proposal(proposal)
+        asked = {request.id for request in proposal.requests}
+        pairs: dict[str, Pair] = {}
+        for outcome in listed("outcomes", outcomes, "outcomes of requests"):
+            if not isinstance(outcome, Outcome):
+                raise InvalidArgument("outcomes", "objects of Outcome", type_of(outcome))
+            if not isinstance(outcome.request, str) or outcome.request not in asked:
+                raise InvalidArgument("outcomes", "requests of the proposal", safe_repr(outcome.request))
+            if outcome.request in pairs:
+                raise InvalidArgument("outcomes", "every request once", safe_repr(outcome.request))
+            pairs[outcome.request] = (_told("utility", outcome.utility), _leakage(outcome.leakage))
+        rows = sorted(pairs.items())
+        key = f"round {proposal.server_round}"
+        return self._choices.observe(key, [id for id, _ in rows], [pair for _, pair in rows]) if rows else 0
+
+    def close(self, proposal: Proposal) -> None:
+        """Wait no longer for requests of a proposal that nobody answered; what comes late is learnt all the same."""
+        self._choices.close(f"round {_checked_proposal(proposal).server_round}")
+
+
+def _proposal(server_round: int, ids: Sequence[Any], selection: Selection, replayed: bool = False) -> Proposal:
+    requests = tuple(sorted((Request.from_id(id) for id in ids), key=lambda request: request.id))
+    return Proposal(server_round=server_round, requests=requests, selection=selection, replayed=replayed)
+
+
+def _checked_proposal(proposal: Any) -> Proposal:
+    if not isinstance(proposal, Proposal):
+        raise InvalidArgument("proposal", "a Proposal of this selector", type_of(proposal))
+    return proposal
+
+
+def _told(name: str, value: Any) -> float:
+    """A number, or NaN where it is unknown."""
+    return math.nan if value is None else between(name, value, -LARGEST, LARGEST)
+
+
+def _leakage(value: Any) -> float:
+    return math.nan if value is None else between("leakage", value, -1.0, 1.0)
+
+
+Chosen = tuple[Sequence[Any], Selection]  # ids of requests, and the selection
+Pair = tuple[float, float]  # utility and leakage of a request, NaN where unknown
+NAMES = ("the utility", "the leakage")
+KEPT = 64  # rounds that a selector without a session remembers
+
+
+class _Choices(Protocol):
+    """Who remembers what was chosen in which round."""
+
+    @property
+    def policy(self) -> Policy: ...
+
+    def known(self, key: str) -> Chosen | None: ...
+
+    def decide(self, key: str, t: int, parts: dict[str, Any]) -> Chosen: ...
+
+    def observe(self, key: str, ids: list[str], pairs: list[Pair]) -> int: ...
+
+    def close(self, key: str) -> None: ...
+
+
+def _choices(policy: Any) -> _Choices:
+    if isinstance(policy, Session):
+        return _Durable(policy)
+    if policy is None:
+        return _InMemory(CautiousTCGPUCB())
+    if isinstance(policy, type) or not isinstance(policy, Policy):
+        raise InvalidArgument("policy", "a policy (methods: select, update), a Session, or None", type_of(policy))
+    return _InMemory(policy)
+
+
+class _InMemory:
+    """A policy, and the latest rounds that it was asked about with what is known of them."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._rounds: dict[str, tuple[Round, Selection, dict[str, Pair]]] = {}
+
+    def known(self, key: str) -> Chosen | None:
+        if key not in self._rounds:
+            return None
+        round, selection, _ = self._rounds[key]
+        return _picked(round, selection), selection
+
+    def decide(self, key: str, t: int, parts: dict[str, Any]) -> Chosen:
+        round = Round(t=t, **parts)
+        selection = self.policy.select(round)
+        self._rounds = dict([*self._rounds.items()][1 - KEPT :])
+        self._rounds[key] = round, selection, {}
+        return _picked(round, selection), selection
+
+    def observe(self, key: str, ids: list[str], pairs: list[Pair]) -> int:
+        if key not in self._rounds:
+            raise InvalidArgument("proposal", f"one of the latest {KEPT} of this selector", key)
+        round, selection, told = self._rounds[key]
+        before = np.array([told.get(id, (math.nan, math.nan)) for id in ids])
+        values = np.array(pairs)
+        clash = ~np.isnan(before) & ~np.isnan(values) & (before != values)
+        if clash.any():
+            place, outcome = np.argwhere(clash)[0]
+            was, now = before[place, outcome], values[place, outcome]
+            raise Conflict(f"{key}: {NAMES[outcome]} of {ids[place]} is known to be {was:g}, and not {now:g}")
+        fresh = np.where(np.isnan(before), values, math.nan)
+        rows = np.flatnonzero(~np.isnan(fresh).all(axis=1))
+        if len(rows):
+            arms = {str(round.arm_ids[arm]): arm for arm in selection.arms.tolist()}
+            self.policy.update(round, [arms[ids[row]] for row in rows], fresh[rows])
+        after = np.where(np.isnan(values), before, values).tolist()
+        told.update({id: (pair[0], pair[1]) for id, pair in zip(ids, after, strict=True)})
+        return int(np.count_nonzero(~np.isnan(fresh)))
+
+    def close(self, key: str) -> None:
+        """Nothing: a policy by itself waits for nobody."""
+
+
+class _Durable:
+    """A session, in which every round is a decision under its own key."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def policy(self) -> Policy:
+        return self._session.policy
+
+    def known(self, key: str) -> Chosen | None:
+        try:
+            decision = self._session.decision(key=key)
+        except UnknownDecision:
+            return None
+        return decision.arm_ids or (), decision.selection
+
+    def decide(self, key: str, t: int, parts: dict[str, Any]) -> Chosen:
+        decision = self._session.decide(key=key, **parts)
+        return decision.arm_ids or (), decision.selection
+
+    def observe(self, key: str, ids: list[str], pairs: list[Pair]) -> int:
+        return self._session.observe(self._session.decision(key=key).id, ids, pairs, by="id").new
+
+    def close(self, key: str) -> None:
+        decision = self._session.decision(key=key)
+        if decision.state in ("open", "partial"):
+            self._session.expire(decision.id)
+
+
+def _picked(round: Round, selection: Selection) -> list[str]:
+    return [str(round.arm_ids[arm]) for arm in selection.arms.tolist()]

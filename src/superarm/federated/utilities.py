@@ -1,0 +1,93 @@
+"""What an update is worth to the server: pluggable, and no claim that one of them makes better models.
+
+A utility is any function of the updates of a round, the model before it, and the server's loss; it gives a number for
+each update, or None where it cannot tell. On digits, ranking by any of these has not made better models than drawing
+lots among the requests that keep the limits: ``docs/federated_learning.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from superarm.arguments import whole_int64
+from superarm.federated.updates import Model, Update, mean
+
+Loss = Callable[[Model], float]
+
+
+class Utility(Protocol):
+    """Says what each update is worth."""
+
+    def __call__(self, updates: Sequence[Update], before: Model, loss: Loss, server_round: int) -> list[float | None]:
+        """One number per update, or None; ``loss`` is that of a model on records for this purpose alone."""
+        ...
+
+
+def leave_one_out(updates: Sequence[Update], before: Model, loss: Loss, server_round: int = 1) -> list[float | None]:
+    """By how much the loss of the mean would be larger without the update; alone, beside the model before.
+
+    Parameters
+    ----------
+    updates
+        of a round
+    before
+        the model that they started from
+    loss
+        of a model, on the server's records
+    server_round
+        of no matter here
+
+    >>> import numpy as np
+    >>> one, two = (Update(request=f"a:{k}:1", model=(np.array([x]),), num_examples=k) for k, x in ((1, 0.0), (3, 4.0)))
+    >>> leave_one_out([one, two], (np.array([8.0]),), lambda model: float(model[0][0] ** 2))
+    [7.0, -9.0]
+    """
+    if not updates:
+        return []
+    together = loss(mean(updates))
+    rests = [[*updates[:place], *updates[place + 1 :]] for place in range(len(updates))]
+    return [loss(mean(rest) if rest else before) - together for rest in rests]
+
+
+def standalone(updates: Sequence[Update], before: Model, loss: Loss, server_round: int = 1) -> list[float | None]:
+    """By how much the loss would fall if the update alone became the model."""
+    at_first = loss(before)
+    return [at_first - loss(update.model) for update in updates]
+
+
+def reported(updates: Sequence[Update], before: Model, loss: Loss, server_round: int = 1) -> list[float | None]:
+    """What clients report themselves: all that is left with secure aggregation, where no single update is seen."""
+    return [update.reported for update in updates]
+
+
+@dataclass(frozen=True)
+class DrawnUtility:
+    """Lots, from 0 to 1, drawn by the seed, the round and the request: what a policy picks then is random but feasible.
+
+    Parameters
+    ----------
+    seed
+        of the lots
+
+    >>> update = Update(request="a:1:1", model=(), num_examples=1)
+    >>> DrawnUtility(0)([update], (), lambda model: 0.0, 1) == DrawnUtility(0)([update], (), lambda model: 0.0, 1)
+    True
+    """
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole_int64("seed", self.seed)
+
+    def __call__(
+        self, updates: Sequence[Update], before: Model, loss: Loss, server_round: int = 1
+    ) -> list[float | None]:
+        """One lot per update."""
+        return [self._lot(f"{self.seed}/{server_round}/{update.request}") for update in updates]
+
+    @staticmethod
+    def _lot(text: str) -> float:
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") / 2.0**48
