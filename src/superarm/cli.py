@@ -31,7 +31,8 @@ from superarm.experiments.paper import demo as small_study
 from superarm.experiments.results import read
 from superarm.experiments.studies import POLICIES, settings_by_policy, study, with_sweep
 from superarm.sessions.lines import decision_lines
-from superarm.sessions.stores.sqlite import session_names
+from superarm.sessions.start import session_names
+from superarm.sessions.stores.postgres.address import from_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
@@ -220,7 +221,10 @@ def demo(
             webbrowser.open(page.absolute().as_uri())
 
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Of the sessions.")]
+File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="Of the sessions; or one that holds the URL of a database, or env:VARIABLE."),
+]
 Last = Annotated[int, typer.Option(min=1, help="How many decisions, from the latest back.")]
 Name = Annotated[str, typer.Option("--name", help="Of the session.")]
 
@@ -229,10 +233,11 @@ Name = Annotated[str, typer.Option("--name", help="Of the session.")]
 def _session(file: Path, name: str) -> Iterator[superarm.Session]:
     """A session that is there; none is made by looking at one."""
     with _plain_errors():
-        known = session_names(file)
+        place = from_command("FILE", file)
+        known = session_names(place)
         if name not in known:
             raise InvalidArgument("--name", f"one of {', '.join(known)}", name)
-        with superarm.Session.open(file, name=name) as held:
+        with superarm.Session.open(place, name=name) as held:
             for note in held.notes:
                 _warn(note)
             yield held
@@ -243,8 +248,9 @@ def list_sessions(file: File) -> None:
     """The sessions of a file, with how far each has come."""
     with _plain_errors():
         table = Table("session", "policy", "decisions", "waiting", box=None, pad_edge=False, header_style="bold")
-        for name in session_names(file):
-            with superarm.Session.open(file, name=name) as held:
+        place = from_command("FILE", file)
+        for name in session_names(place):
+            with superarm.Session.open(place, name=name) as held:
                 made, out = held.decisions(), held.pending()
                 table.add_row(name, type(held.policy).__name__, str(len(made)), str(len(out)))
         console.print(table)
@@ -314,5 +320,5 @@ def export(file: File, folder: Annotated[Path, typer.Argument()], name: Name = "
 @session.command("import")
 def import_(folder: Annotated[Path, typer.Argument()], file: File, name: Name = "main") -> None:
     """Make a session of what 'superarm session export' wrote."""
-    with _plain_errors(), superarm.Session.restore(folder, file, name=name) as held:
+    with _plain_errors(), superarm.Session.restore(folder, from_command("FILE", file), name=name) as held:
         console.print(repr(held), markup=False)

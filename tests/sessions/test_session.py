@@ -16,10 +16,15 @@ def state_digest(session):
     return digest_of_state(session._running.durable())
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def session(request, tmp_path):
-    where = MemoryStore() if request.param == "memory" else tmp_path / "s.db"
-    with Session.open(where, policy=policy(), durability="full" if request.param == "memory" else "normal") as session:
+    place = {"path": MemoryStore() if request.param == "memory" else tmp_path / "s.db"}
+    if request.param == "postgres":
+        server = request.getfixturevalue("postgres")
+        place = {"path": server.url, "name": server.name()}
+    with Session.open(
+        **place, policy=policy(), durability="full" if request.param == "memory" else "normal"
+    ) as session:
         yield session
         assert session.verify().ok, str(session.verify())
 

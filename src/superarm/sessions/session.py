@@ -82,11 +82,12 @@ class Session(Feedback, Looks):
         Parameters
         ----------
         path
-            of the file; or a store (see :func:`superarm.check_store`)
+            of the file; or the URL of a PostgreSQL database, ``postgresql://user:password@host/database``, with the
+            extra ``superarm[postgres]``; or a store (see :func:`superarm.check_store`)
         policy
             to begin with; where the session exists, None or the very one that it began with
         name
-            of the session, of those that the file holds
+            of the session, of those that the file or database holds
         outcome_range
             outside of which an outcome is refused; None: none is, or as the session has it
         deadline

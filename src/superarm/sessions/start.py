@@ -18,7 +18,8 @@ from superarm.sessions.fold import State
 from superarm.sessions.parts import KeptParts, policy_to_part
 from superarm.sessions.settings import Settings
 from superarm.sessions.snapshots import state_of
-from superarm.sessions.stores.sqlite import SQLiteStore
+from superarm.sessions.stores import sqlite
+from superarm.sessions.stores.postgres.address import is_url
 from superarm.sessions.stores.store import Behind, Entry, Store
 from superarm.storage import checked_path
 from superarm.wire.policies import difference as policy_difference
@@ -43,16 +44,29 @@ def opened(path: Any, name: Any, durability: Any) -> Store:
     if keeps(path, Store):
         store: Store = path
         return store
+    if is_url(path):
+        from superarm.sessions.stores.postgres.store import PostgresStore  # an extra
+
+        return PostgresStore(path, name, durability=durability)
     if checked_path("path", path).is_dir():
         raise InvalidArgument("path", "that of a file, which is made if there is none", f"the folder {path}")
-    return SQLiteStore(path, name, durability=durability)
+    return sqlite.SQLiteStore(path, name, durability=durability)
+
+
+def session_names(path: Any) -> list[str]:
+    """Names of the sessions that a file or a database holds; it must be there, and hold one."""
+    if is_url(path):
+        from superarm.sessions.stores.postgres import database
+
+        return database.session_names(path)
+    return sqlite.session_names(path)
 
 
 def check_policy(path: Any, policy: Policy | None) -> None:
     """Refuse, before anything is made, a policy that no session can have, or none where a new file needs one."""
     if policy is not None:
         policy_to_part(instance("policy", policy, Policy, "a policy (methods: select, update), or None"))
-    elif not keeps(path, Store) and not checked_path("path", path).exists():
+    elif not keeps(path, Store) and not is_url(path) and not checked_path("path", path).exists():
         raise InvalidArgument("policy", "a policy, as the session does not exist yet", None)
 
 
