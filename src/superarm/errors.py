@@ -67,6 +67,10 @@ class Erased(Conflict):
     """A decision was redacted: nothing more is kept of it than that it was made."""
 
 
+class NotKept(Erased):
+    """What is asked for was compacted or archived: the journal keeps less of it, and the message says what."""
+
+
 class UnknownDecision(InvalidArgument):
     """There is no decision of this id in the session."""
 

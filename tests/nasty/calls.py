@@ -524,6 +524,8 @@ CALLS: dict[str, Call] = {
                 "outcome_range": (-10.0, 10.0),
                 "deadline": 60.0,
                 "silence": (0.0, None),
+                "rebase_after": 3600.0,
+                "keep_rounds": 86400.0,
                 "durability": "normal",
             },
         ),
@@ -599,6 +601,9 @@ CALLS: dict[str, Call] = {
             {"id": session.decide(a_round()).id, "key": None, "t": None, "most": 2},
         ),
     ),
+    "Session.compact": Call(
+        lambda: (a_session()[0].compact, {"older_than": 86400.0, "archive": folder() / "old"}), takes={"archive": PATH}
+    ),
     "Session.export": Call(_asked("export", folder=Path("out")), takes={"folder": PATH}),
     "Session.restore": Call(
         lambda: (
@@ -630,7 +635,7 @@ CALLS: dict[str, Call] = {
         f"Session.{name}": Call(_asked(name))
         for name in (
             *("outcomes", "promises", "calibration"),
-            *("snapshot", "verify", "close", "rebase"),
+            *("snapshot", "verify", "close", "rebase", "rebases"),
         )
     },
     # --- environments and data

@@ -197,7 +197,7 @@ def test_verify_tells_what_is_wrong(tmp_path):
     session = open_plain(tmp_path / "s.db", policy=policy())
     play(session, range(1, 4))
     writer = session._running.store._writer
-    writer.execute('UPDATE event SET body = replace(body, \'"sample":""\', \'"sample":"x"\') WHERE seq = 3')
+    writer.execute('UPDATE event SET body = replace(body, \'{"decision"\', \'{"sample":"x","decision"\') WHERE seq = 3')
     found = session.verify()
     assert not found.ok
     assert "do not follow from the events" in str(found)

@@ -178,14 +178,14 @@ def secret_in(path):
 def test_who_reads_while_another_erases_reads_again(tmp_path, monkeypatch):
     one, two = opened(tmp_path / "s.db", policy=policy()), opened(tmp_path / "s.db", policy=policy())
     decisions = played(one, range(1, 4))
-    part, erased = KeptParts._content, []
+    part, erased = KeptParts.content, []
 
     def late(self, digest, what):  # the first part is looked for when it has just been erased
         if self is two._running.parts and not erased:
             erased.append(one.redact(decisions.pop(1).id))
         return part(self, digest, what)
 
-    monkeypatch.setattr(KeptParts, "_content", late)
+    monkeypatch.setattr(KeptParts, "content", late)
     two.decide(a_round(4))
     assert erased
     assert policy_to_bytes(two.policy) == taught(decisions)

@@ -18,7 +18,7 @@ Pairs = tuple[tuple[float | None, float | None], ...]  # both outcomes of each a
 
 # What comes of reading things that are not what they should be; a lack of memory, unlike in wire, is not the file's.
 DAMAGE = (AssertionError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-VERSION = 1  # of the facts below; a fact of an earlier version is brought forward when it is read
+VERSION = 2  # of the facts below; a fact of an earlier version is brought forward when it is read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,9 @@ class Created:
     policy: str  # digest of the part that holds it
     settings: Mapping[str, Any]
     fingerprint: str
+    since: int = 0  # what came up to this event is no longer replayed: it is archived
+    base: str = ""  # digest of the part that holds the state after it, but for its policy
+    learnt: str = ""  # and of that which holds its policy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,7 @@ class Decided:
     selection: str  # digest of the part that holds it
     probabilities: tuple[float, ...] | None = None  # of each picked arm, where the chooser drew lots
     due: float | None = None  # when silence is taken for an answer
+    archived: bool = False  # whether all that is left is that it was made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +63,7 @@ class Recorded:
     arms: tuple[int, ...]
     values: Pairs
     probabilities: tuple[float, ...] | None = None
+    archived: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +155,16 @@ class Redacted:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Compacted:
+    """Less is kept of old decisions: of some rounds the picked arms alone, of others only that they were decided on."""
+
+    kind: ClassVar[str] = "compacted"
+    slim: int = 0  # rounds
+    archived: int = 0  # decisions
+    since: int = 0  # the event up to which nothing is replayed any more
+
+
+@dataclass(frozen=True, kw_only=True)
 class Moved:
     """The session goes on where the last bits may differ: see :mod:`superarm.sessions.fingerprint`."""
 
@@ -169,6 +184,7 @@ Fact = (
     | Rebased
     | Configured
     | Redacted
+    | Compacted
     | Moved
 )
 KINDS: dict[str, Any] = {fact.kind: fact for fact in get_args(Fact)}
@@ -215,8 +231,10 @@ def number_of(values: Pairs) -> int:
 
 
 def to_bytes(fact: Fact) -> bytes:
-    """A fact as JSON; floats keep all their bits."""
-    return json.dumps(vars(fact), separators=(",", ":"), allow_nan=False).encode("utf-8")
+    """A fact as JSON, but for what is as usual in it; floats keep all their bits."""
+    usual = {each.name: each.default for each in dataclasses.fields(fact)}
+    said = {name: value for name, value in vars(fact).items() if value is not usual[name] and value != usual[name]}
+    return json.dumps(said, separators=(",", ":"), allow_nan=False).encode("utf-8")
 
 
 def from_bytes(kind: str, version: int, body: bytes) -> Fact:
@@ -237,7 +255,7 @@ def _frozen(value: Any) -> Any:
 
 def parts_of(fact: Fact) -> tuple[str, ...]:
     """Digests of the parts that a fact names."""
-    names = ("policy", "round", "catalogue", "selection")
+    names = ("policy", "base", "learnt", "round", "catalogue", "selection")
     found = (getattr(fact, field.name) for field in dataclasses.fields(fact) if field.name in names)
     return tuple(digest for digest in found if digest)  # what is erased has none
 
@@ -255,7 +273,7 @@ BLANK: dict[str, Any] = {
     "came_in": None,
     "reason": "",
     "arm": 0,
-    "outcome": 1,
+    "outcome": 0,  # which no cell has
     "value": 0.0,
     "was": 0.0,
     "fills": 0,

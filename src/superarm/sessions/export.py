@@ -33,9 +33,7 @@ def exported(store: Store, folder: str | os.PathLike[str], last: int) -> Path:
     """Write a journal up to an event into a folder, made if there is none."""
     import polars as pl
 
-    path = checked_path("folder", folder)
-    if path.exists() and not path.is_dir():
-        raise InvalidArgument("folder", "that of a folder, which is made if there is none", f"the file {path}")
+    path = checked_folder("folder", folder)
     path.mkdir(parents=True, exist_ok=True)
     lines: list[str] = []
     named: dict[str, None] = {}
@@ -47,11 +45,27 @@ def exported(store: Store, folder: str | os.PathLike[str], last: int) -> Path:
     bodies = {digest: store.part(digest) for digest in named}
     kept = [(digest, body) for digest, body in bodies.items() if body is not None]
     pl.DataFrame(kept, schema={"digest": pl.String, "body": pl.Binary}, orient="row").write_parquet(path / PARTS)
-    decisions_frame(store, store.standings()).write_parquet(path / "decisions.parquet")
-    outcomes_frame(store).write_parquet(path / "outcomes.parquet")
+    made = [each for each in store.standings() if each.seq <= last]
+    decisions_frame(store, made).write_parquet(path / "decisions.parquet")
+    outcomes_frame(store, made).write_parquet(path / "outcomes.parquet")
+    for name in (PARTS, "decisions.parquet", "outcomes.parquet"):
+        _sync(path / name)
     head = {"format": FORMAT, "version": events.VERSION, "events": last, "digest": _digest(lines, dict(kept))}
     replace_file(path / EVENTS, ("\n".join([json.dumps(head), *lines]) + "\n").encode("utf-8"))  # last: all is there
     return path
+
+
+def checked_folder(argument: str, folder: Any) -> Path:
+    """The path of a folder that is there, or can be made."""
+    path = checked_path(argument, folder)
+    if path.exists() and not path.is_dir():
+        raise InvalidArgument(argument, "that of a folder, which is made if there is none", f"the file {path}")
+    return path
+
+
+def _sync(file: Path) -> None:
+    with file.open("rb") as held:
+        os.fsync(held.fileno())
 
 
 def _line(event: Event) -> str:

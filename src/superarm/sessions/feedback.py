@@ -116,6 +116,15 @@ class Feedback:
         """Teach the policy anew, from its beginning, with the values now in force; nothing where none was corrected."""
         return self._running.do(lambda: told.rebase(self._running))
 
+    def _learn_corrections(self) -> None:
+        """Rebase if the session was told to do so by itself, and a correction has waited for so long."""
+        running = self._running
+        try:
+            running.do(lambda: told.rebase(running, time.time()))
+        except TROUBLE as error:
+            note = f"corrections are not learnt: {error}"
+            self._notes += () if note in self._notes else (note,)
+
     def expire(self, id: str | None = None) -> tuple[str, ...]:
         """Wait no longer for decisions whose deadline is over; which they are. :meth:`decide` does so by itself.
 

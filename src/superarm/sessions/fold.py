@@ -7,13 +7,15 @@ before it is appended, and a commit that fails leaves the state before as it was
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from superarm.errors import InvalidArgument, ModelWarning, SuperarmError
+from superarm.errors import InvalidArgument, ModelWarning, SuperarmError, UnreadableFile
 from superarm.policies.policy import Policy
 from superarm.sessions.events import (
+    Compacted,
     Configured,
     Corrected,
     Created,
@@ -28,8 +30,15 @@ from superarm.sessions.events import (
     Withdrawn,
     number_of,
 )
+from superarm.sessions.outstanding import Outstanding
 from superarm.sessions.teaching import Parts, relearnt, taught, teaches
 
+
+class Outrun(UnreadableFile):
+    """Somebody archived events that were to be folded; start again, from the base that is there now."""
+
+
+LEARNT: dict[str, Any] = {"corrected": 0, "corrected_at": None}
 ANEW = (Rebased, Configured, Redacted)  # facts after which the policy is taught everything once more
 
 
@@ -51,8 +60,8 @@ class State:
         under which the last bits of the policy came about
     out
         decisions that wait for outcomes: for how many each, and until when
-    corrected
-        cells whose values in force the policy has not learnt yet
+    corrected, corrected_at
+        cells whose values in force the policy has not learnt yet, and when the first of them was corrected
     """
 
     seq: int
@@ -60,8 +69,9 @@ class State:
     policy: Policy
     given: str
     fingerprint: str
-    out: Mapping[str, tuple[int, float | None]] = field(default_factory=dict)
+    out: Outstanding = field(default_factory=Outstanding)
     corrected: int = 0
+    corrected_at: float | None = None
 
 
 def after(state: State | None, event: Event, parts: Parts, *, teach: bool = True) -> State:
@@ -85,17 +95,18 @@ def after(state: State | None, event: Event, parts: Parts, *, teach: bool = True
         case Withdrawn() | Expired():
             return replace(state, out=_out(state, fact.decision, 0, None))
         case Corrected():
-            return replace(state, corrected=state.corrected + 1)
+            at = state.corrected_at if state.corrected else event.at
+            return replace(state, corrected=state.corrected + 1, corrected_at=at)
         case Rebased() if teach:
-            return replace(state, policy=relearnt(parts.before(event.seq), parts), corrected=0)
+            return replace(state, policy=relearnt(parts.before(event.seq), parts), **LEARNT)
         case Redacted():
             if teach:
                 policy = relearnt(parts.before(event.seq), parts, without=[fact.decision])
-            return replace(state, policy=policy, out=_out(state, fact.decision, 0, None), corrected=0)
+            return replace(state, policy=policy, out=_out(state, fact.decision, 0, None), **LEARNT)
         case Configured():
             if teach:
                 policy = relearnt(parts.before(event.seq), parts, parts.policy(fact.policy))
-            return replace(state, policy=policy, given=fact.policy, corrected=0)
+            return replace(state, policy=policy, given=fact.policy, **LEARNT)
         case Moved():
             return replace(state, fingerprint=fact.fingerprint)
     return state
@@ -104,6 +115,9 @@ def after(state: State | None, event: Event, parts: Parts, *, teach: bool = True
 def replayed(state: State | None, events: Iterable[Event], parts: Parts) -> State | None:
     """The state after some events; what comes before the last that teaches everything anew is not taught twice."""
     listed = list(events)
+    first = 0 if state is None else state.seq
+    if any(isinstance(event.fact, Compacted) and event.fact.since > first for event in listed):
+        raise Outrun(f"events after {first} were archived while they were read")
     anew = max((event.seq for event in listed if isinstance(event.fact, ANEW)), default=0)
     for event in listed:
         state = after(state, event, parts, teach=event.seq >= anew)
@@ -152,6 +166,5 @@ def _after_sound(state: State, events: Sequence[Event], parts: Parts) -> State:
     return found
 
 
-def _out(state: State, decision: str, missing: int, due: float | None) -> Mapping[str, tuple[int, float | None]]:
-    out = {key: waiting for key, waiting in state.out.items() if key != decision}
-    return {**out, decision: (missing, due)} if missing > 0 else out
+def _out(state: State, decision: str, missing: int, due: float | None) -> Outstanding:
+    return state.out.with_(decision, (missing, due)) if missing > 0 else state.out.without(decision)

@@ -8,7 +8,8 @@ from dataclasses import replace
 from superarm.arguments import instance
 from superarm.errors import Conflict
 from superarm.policies.policy import Policy
-from superarm.sessions.events import Configured, Corrected, Created, Event, Fact, Moved, Rebased, parts_of
+from superarm.sessions.base import check_teachable
+from superarm.sessions.events import Compacted, Configured, Corrected, Created, Event, Fact, Moved, Rebased, parts_of
 from superarm.sessions.fingerprint import fingerprint
 from superarm.sessions.parts import policy_to_part
 from superarm.sessions.running import Running
@@ -23,6 +24,7 @@ def forked(running: Running, other: Store, policy: Policy) -> None:
     if other.last():
         raise Conflict("there is a session already where the fork is to be; give it another path or name")
     last = running.durable().seq
+    check_teachable(running.store, policy)
     created = Created(policy=digest, settings=running.settings.to_data(), fingerprint=fingerprint())
     entries = [Entry(event=Event(seq=1, at=time.time(), fact=created), parts={digest: content})]
     seq, corrected = 1, False
@@ -30,7 +32,7 @@ def forked(running: Running, other: Store, policy: Policy) -> None:
         if event.seq > last:
             break
         corrected |= isinstance(event.fact, Corrected)
-        if isinstance(event.fact, Created | Configured | Moved | Rebased):
+        if isinstance(event.fact, Created | Configured | Moved | Rebased | Compacted):
             continue
         seq += 1
         entries.append(Entry(event=replace(event, seq=seq), parts=_parts(running, event.fact)))

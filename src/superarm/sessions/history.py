@@ -6,6 +6,7 @@ from itertools import takewhile
 
 from superarm.errors import InvalidArgument, UnreadableFile
 from superarm.sessions import fold
+from superarm.sessions.base import base_of, created
 from superarm.sessions.fold import State
 from superarm.sessions.parts import KeptParts
 from superarm.sessions.redaction import gone_before
@@ -15,12 +16,14 @@ from superarm.sessions.stores.store import Store
 
 def state_after(store: Store, seq: int, fingerprint: str) -> State:
     """The state after an event, from the newest snapshot before it of a fingerprint, or from the first event."""
-    gone = gone_before(store.events(seq))
+    gone, since = gone_before(store.events(seq)), created(store).since
     if gone:
         raise InvalidArgument("seq", f"at least {gone}: what was erased then cannot be replayed", seq)
-    state = None
+    if seq < since:
+        raise InvalidArgument("seq", f"at least {since}: what was before is archived", seq)
+    state = base_of(store)
     for snapshot in store.snapshots():
-        if snapshot.seq <= seq and snapshot.fingerprint == fingerprint:
+        if since <= snapshot.seq <= seq and snapshot.fingerprint == fingerprint:
             try:
                 state = state_of(snapshot)
                 break

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.arguments import one_of, whole_number
-from superarm.errors import InvalidArgument
+from superarm.errors import Conflict, InvalidArgument, NotKept
 from superarm.policies.explanation.explain import MOST
 from superarm.policies.explanation.explanation import Explanation
 from superarm.policies.policy import Policy
 from superarm.sessions import operations
+from superarm.sessions.base import created
 from superarm.sessions.decision import Decision
-from superarm.sessions.events import Event
+from superarm.sessions.events import Compacted, Event, Redacted
 from superarm.sessions.export import exported
 from superarm.sessions.history import state_after
+from superarm.sessions.outcomes import rebases
+from superarm.sessions.parts import KeptParts
 from superarm.sessions.promised import calibration_frame, promised, promises_frame
 from superarm.sessions.redaction import with_label
 from superarm.sessions.running import Answer, Running
@@ -26,9 +30,12 @@ from superarm.sessions.standing import OPEN, PARTIAL, STATES
 from superarm.sessions.teaching import copied
 from superarm.sessions.verify import Verified, verified
 from superarm.sessions.views import decisions_frame, outcomes_frame
+from superarm.slim import SlimRound
 
 if TYPE_CHECKING:
     import polars as pl
+
+TRIES = 5  # where others erase or compact what is read
 
 
 class Looks:
@@ -97,7 +104,7 @@ class Looks:
     def outcomes(self) -> pl.DataFrame:
         """All outcomes that are known, one row each: decision, arm, its id, outcome (1, 2), sample, value in force."""
         self._running.durable()
-        return outcomes_frame(self._running.store)
+        return outcomes_frame(self._running.store, self._running.store.standings())
 
     def promises(self) -> pl.DataFrame:
         """One row for every promise to a group that a decision touched.
@@ -115,6 +122,26 @@ class Looks:
         """
         self._running.durable()
         return calibration_frame(promised(self._running.store))
+
+    def rebases(self) -> pl.DataFrame:
+        """One row for every time that the policy was taught corrected values, by :meth:`rebase` or by itself.
+
+        ``decisions`` are those that were made since the first value that was wrong; they stay what they are.
+        """
+        import polars as pl
+
+        self._running.durable()
+        rows = [
+            (each.seq, datetime.fromtimestamp(each.at, UTC), each.corrections, list(each.decisions))
+            for each in rebases(self._running.store.events())
+        ]
+        schema: dict[str, Any] = {
+            "seq": pl.Int64,
+            "at": pl.Datetime("us", "UTC"),
+            "corrections": pl.Int64,
+            "decisions": pl.List(pl.String),
+        }
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def at(self, seq: int) -> Policy:
         """The policy as it was after an event, by its number (see :meth:`decisions`)."""
@@ -137,10 +164,18 @@ class Looks:
         running = self._running
         standing = meant(running, id, key, t)
         decision = self.decision(standing.id)
+        since = created(running.store).since
+        if standing.seq <= since:
+            raise NotKept(f"decision {standing.id} was made before event {since}, up to which all is archived")
+        round = KeptParts(running.store).round(standing.round)
+        if isinstance(round, SlimRound):
+            raise NotKept(
+                f"of the round of decision {standing.id} only the picked arms are kept: nothing to compare with"
+            )
         policy: Any = self.at(standing.seq - 1)
         if not callable(getattr(policy, "explain", None)):
             raise InvalidArgument("id", "a decision of a policy that explains", type(policy).__name__)
-        found: Explanation = policy.explain(running.parts.round(standing.round), decision.selection, most=most)
+        found: Explanation = policy.explain(round, decision.selection, most=most)
         return found
 
     def export(self, folder: str | os.PathLike[str]) -> Path:
@@ -148,8 +183,20 @@ class Looks:
 
         :meth:`superarm.Session.restore` makes a session of it again.
         """
-        return exported(self._running.store, folder, self._running.durable().seq)
+        store = self._running.store
+        for _ in range(TRIES):
+            last = self._running.durable().seq
+            path = exported(store, folder, last)
+            if not any(isinstance(event.fact, Compacted | Redacted) for event in store.events(last)):
+                return path
+        raise Conflict("others erased or compacted while the journal was written; export it again")
 
     def verify(self) -> Verified:
         """Look through the whole journal, and replay it: whether it is whole and gives the present state."""
-        return verified(self._running.store, self._running.durable(), self._running.here)
+        store = self._running.store
+        for _ in range(TRIES):
+            state = self._running.durable()
+            found = verified(store, state, self._running.here)
+            if found.ok or store.last() == state.seq:
+                break  # or somebody erased or compacted meanwhile
+        return found

@@ -11,6 +11,7 @@ from typing import Any
 from superarm.arguments import instance
 from superarm.errors import Conflict, UnknownDecision, safe_repr
 from superarm.policies.policy import Policy
+from superarm.sessions.base import check_teachable
 from superarm.sessions.decision import Decision, Receipt, new_id
 from superarm.sessions.events import Configured, Decided, Event, Played, Recorded, Withdrawn, number_of
 from superarm.sessions.parts import policy_to_part, round_to_parts, selection_to_part
@@ -135,6 +136,7 @@ def configure(running: Running, policy: Policy) -> Answer[None]:
     digest, content = policy_to_part(instance("policy", policy, Policy, "a policy (methods: select, update)"))
     if digest == running.state.given:
         return Answer(value=None)
+    check_teachable(running.journal, policy)
     return Answer(value=None, drafts=[Draft(fact=Configured(policy=digest), parts={digest: content})])
 
 

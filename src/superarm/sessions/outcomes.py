@@ -6,15 +6,16 @@ Operations as in :mod:`superarm.sessions.operations`.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from superarm.arguments import Array, as_floats, between, check_frame, whole_number
-from superarm.errors import Conflict, InvalidArgument, UnknownDecision, safe_repr
+from superarm.errors import Conflict, InvalidArgument, NotKept, UnknownDecision, safe_repr
 from superarm.round import LARGEST
+from superarm.sessions.base import created
 from superarm.sessions.decision import Receipt
 from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Rebased, Recorded, number_of
 from superarm.sessions.fold import ANEW
@@ -59,7 +60,17 @@ def _news(
     checked_range(values, running.settings.outcome_range)
     ids = picked_ids(running.parts.round(standing.round), standing.arms)
     names = None if ids is None else dict(zip(standing.arms, ids, strict=True))
-    return News.of(standing, cells, places, values, sample, names)
+    news = News.of(standing, cells, places, values, sample, names)
+    _check_teachable(running, [cell for cell, _ in news.late])
+    return news
+
+
+def _check_teachable(running: Running, cells: Sequence[Cell]) -> None:
+    """Refuse another value for a cell that the policy learnt before what is archived: it could not be taught anew."""
+    if cells and min(cell.seq for cell in cells) <= (since := created(running.journal).since):
+        raise NotKept(
+            f"the outcome was learnt before event {since}, up to which all is archived: it cannot be corrected"
+        )
 
 
 def _drafts(
@@ -197,6 +208,7 @@ def correct(
     cell = held.get((place, outcome, sample))
     if cell is None:
         raise InvalidArgument("arm", "one of which this outcome is known; tell it by observe", safe_repr(arm))
+    _check_teachable(running, [cell])
     if cell.value == new and not cell.assumed and key is None:
         return Answer(value=Receipt(decision=standing.id, new=0, known=1, state=standing.state))
     fact = Corrected(
@@ -220,26 +232,37 @@ def correct(
 class Rebase:
     """What teaching a policy anew was about: how many cells had other values, and decisions that were made meanwhile.
 
-    These decisions were made by a policy that had learnt a wrong value; they stay what they are.
+    These decisions were made by a policy that had learnt a wrong value; they stay what they are. ``seq`` and ``at`` are
+    number and time of the event that taught; 0 where there was nothing to teach, or it is still to come.
     """
 
     corrections: int
     decisions: tuple[str, ...]
+    seq: int = 0
+    at: float = 0.0
 
 
-def rebase(running: Running) -> Answer[Rebase]:
-    """Teach the policy anew where cells were corrected."""
-    if not running.state.corrected:
+def due(running: Running, now: float) -> bool:
+    """Whether a correction has waited for as long as the session was told."""
+    state, after = running.state, running.settings.rebase_after
+    return after is not None and state.corrected > 0 and (state.corrected_at or 0.0) + after <= now
+
+
+def rebase(running: Running, now: float | None = None) -> Answer[Rebase]:
+    """Teach the policy anew where cells were corrected; where the time is given, if it has come."""
+    if not running.state.corrected or not (now is None or due(running, now)):
         return Answer(value=Rebase(corrections=0, decisions=()))
-    return Answer(value=meanwhile(running), drafts=[Draft(fact=Rebased())])
+    last = Event(seq=running.state.seq + 1, at=0.0, fact=Rebased())
+    *_, found = rebases([*running.journal.events(), last])
+    return Answer(value=replace(found, seq=0), drafts=[Draft(fact=Rebased())])
 
 
-def meanwhile(running: Running) -> Rebase:
-    """The decisions that were made between a wrong value and now."""
+def rebases(events: Iterable[Event]) -> Iterator[Rebase]:
+    """How often a policy was taught corrected values, each time with the decisions made since the first wrong one."""
     brought: dict[tuple[str, int, int, str], int] = {}
     decided: list[tuple[int, str]] = []
     waiting: list[int] = []
-    for event in running.journal.events():
+    for event in events:
         fact = event.fact
         if isinstance(fact, Observed | Recorded | Expired):
             places = [(fact.decision, arm, outcome, fact.sample) for arm in fact.arms for outcome in (1, 2)]
@@ -251,9 +274,10 @@ def meanwhile(running: Running) -> Rebase:
             brought[fact.decision, fact.arm, fact.outcome, fact.kept_in] = seq
             waiting.append(seq)
         elif isinstance(fact, ANEW):
+            if waiting:
+                since = tuple(id for seq, id in decided if seq > min(waiting))
+                yield Rebase(corrections=len(waiting), decisions=since, seq=event.seq, at=event.at)
             waiting = []
-    first = min(waiting, default=0)
-    return Rebase(corrections=len(waiting), decisions=tuple(id for seq, id in decided if waiting and seq > first))
 
 
 def overdue(running: Running, now: float) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, takewhile
@@ -15,6 +15,7 @@ from superarm.policies.policy import Policy
 from superarm.round import Round
 from superarm.selection import Selection
 from superarm.sessions.events import Event
+from superarm.sessions.slim import slim_round
 from superarm.wire import packing, rounds
 from superarm.wire.policies import policy_from_bytes, policy_to_bytes
 from superarm.wire.selections import selection_from_dict, selection_to_dict
@@ -103,6 +104,12 @@ class KeptParts:
         while len(self._rounds) > 1 and sum(each.contexts.nbytes for each in self._rounds.values()) > LARGEST:
             self._rounds.popitem(last=False)
 
+    def forget(self, digests: Iterable[str]) -> None:
+        """Rounds and catalogues whose content is another now, or gone."""
+        for digest in digests:
+            self._rounds.pop(digest, None)
+            self._catalogues.pop(digest, None)
+
     def remember_selection(self, digest: str, selection: Selection) -> None:
         """Keep a selection as it is decoded, until the next."""
         self._latest = digest, selection
@@ -111,9 +118,12 @@ class KeptParts:
         """The round of a digest."""
         found = self._rounds.get(digest)
         if found is None:
-            document = packing.unpack(self._content(digest, "round"), "round")
+            document = packing.unpack(self.content(digest, "round"), "round")
             try:
-                found = rounds.round_from_dict(document | self._arms(document.pop("catalogue")))
+                if "slim" in document:
+                    found = slim_round(document)
+                else:
+                    found = rounds.round_from_dict(document | self._arms(document.pop("catalogue")))
             except packing.DAMAGE as error:
                 raise UnreadableFile(f"round: damaged, or of another version ({error})") from error
         self.remember(digest, found)
@@ -122,7 +132,7 @@ class KeptParts:
     def _arms(self, digest: str) -> dict[str, Any]:
         found = self._catalogues.get(digest)
         if found is None:
-            found = packing.unpack(self._content(digest, "catalogue"), "catalogue")
+            found = packing.unpack(self.content(digest, "catalogue"), "catalogue")
         _keep(self._catalogues, digest, found, CATALOGUES)
         return found
 
@@ -132,18 +142,19 @@ class KeptParts:
 
     def policy(self, digest: str) -> Policy:
         """The policy of a digest."""
-        return policy_from_bytes(self._content(digest, "policy"))
+        return policy_from_bytes(self.content(digest, "policy"))
 
     def selection(self, digest: str) -> Selection:
         """The selection of a digest."""
         if self._latest is not None and self._latest[0] == digest:
             return self._latest[1]
         try:
-            return selection_from_dict(packing.unpack(self._content(digest, "selection"), "selection"))
+            return selection_from_dict(packing.unpack(self.content(digest, "selection"), "selection"))
         except packing.DAMAGE as error:
             raise UnreadableFile(f"selection: damaged, or of another version ({error})") from error
 
-    def _content(self, digest: str, what: str) -> bytes:
+    def content(self, digest: str, what: str) -> bytes:
+        """The content of a part."""
         content = self._offered.get(digest) or self._source.part(digest)
         if content is None:
             raise UnreadableFile(f"the journal names a {what} ({digest[:12]}...) that is no longer kept")

@@ -40,7 +40,7 @@ def promised(store: Store) -> Iterator[Promised]:
         if not isinstance(fact, Decided):
             continue
         standing = store.standing(fact.decision)
-        if standing is None or standing.withdrawn or standing.redacted:
+        if standing is None or standing.withdrawn or standing.redacted or standing.archived:
             continue
         round = parts.round(fact.round)
         kept = calibration.kept(round, np.array(fact.arms, dtype=np.intp), known_outcomes(store, standing))

@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from superarm.errors import InvalidArgument, safe_repr
+from superarm.errors import InvalidArgument, NotKept, safe_repr
 from superarm.groups import label_array
+from superarm.sessions.base import created
 from superarm.sessions.events import Decided, Event, Recorded, Redacted, erased, parts_of
 from superarm.sessions.running import Answer, Draft, Running
 
@@ -28,6 +29,13 @@ def redact(running: Running, id: Any, label: Any) -> Answer[Redaction]:
         expected = "a label of a group, or an arm id, that occurs in a decision which is not erased"
         raise InvalidArgument("label", expected, safe_repr(label))
     ids = [each for each in ids if not running.standing(each).redacted]
+    since = created(running.journal).since
+    learnt = [each for each in ids if running.standing(each).seq <= since]
+    if learnt:
+        raise NotKept(
+            f"decision {learnt[0]} was made before event {since}, up to which all is archived: what the policy learnt "
+            "from it cannot be told from the rest any more"
+        )
     drafts = [_draft(running, each, ids) for each in ids]
     last = running.state.seq + len(drafts)
     return Answer(value=Redaction(decisions=tuple(ids), replayable_from=last if ids else 1), drafts=drafts)

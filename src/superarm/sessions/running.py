@@ -11,7 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from superarm.errors import Erased, StoreUnavailable, SuperarmError, UnknownDecision, UnreadableFile, UsedKey, safe_repr
+from superarm.errors import (
+    Erased,
+    NotKept,
+    StoreUnavailable,
+    SuperarmError,
+    UnknownDecision,
+    UnreadableFile,
+    UsedKey,
+    safe_repr,
+)
 from superarm.sessions import fold
 from superarm.sessions.decision import Decision
 from superarm.sessions.events import Event, Fact, Moved, Redacted
@@ -20,7 +29,7 @@ from superarm.sessions.journal import Journal, Ticket
 from superarm.sessions.parts import KeptParts
 from superarm.sessions.snapshots import snapshot_of
 from superarm.sessions.standing import Standing
-from superarm.sessions.start import Beginning
+from superarm.sessions.start import Beginning, again
 from superarm.sessions.stores.store import Behind, Entry, Store
 
 A = TypeVar("A")
@@ -144,7 +153,10 @@ class Running:
         """Fold what others appended; while entries of this process wait, their commit will tell."""
         if self.journal.newest() is None and self.store.last() > self.state.seq:
             begun = time.perf_counter()
-            found = fold.replayed(self.state, self.store.events(self.state.seq), self.parts)
+            try:
+                found = fold.replayed(self.state, self.store.events(self.state.seq), self.parts)
+            except fold.Outrun:
+                found = again(self.store, self.settings, self.here)
             assert found is not None
             self.state = found
             self._tail += time.perf_counter() - begun
@@ -190,6 +202,8 @@ class Running:
         found = self.standing(id)
         if found.redacted:
             raise Erased(f"decision {found.id} was redacted: nothing more is kept of it")
+        if found.archived:
+            raise NotKept(f"decision {found.id} is archived: the journal keeps that it was made, and no more")
         return found
 
     def snapshot(self) -> int:

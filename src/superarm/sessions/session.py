@@ -11,15 +11,16 @@ from typing import Any, Self
 from superarm.errors import InvalidArgument, type_of
 from superarm.policies.policy import Policy
 from superarm.sessions import operations, start
+from superarm.sessions.compaction import DAYS, Compaction, compacted
 from superarm.sessions.decision import Decision
-from superarm.sessions.export import imported, read_export
+from superarm.sessions.export import checked_folder, imported, read_export
 from superarm.sessions.feedback import Feedback
 from superarm.sessions.fork import forked
 from superarm.sessions.looks import Looks
-from superarm.sessions.outcomes import overdue
+from superarm.sessions.outcomes import due, overdue
 from superarm.sessions.requests import Asked, checked_key
 from superarm.sessions.running import Running
-from superarm.sessions.settings import Settings
+from superarm.sessions.settings import Settings, seconds
 from superarm.sessions.teaching import copied
 
 
@@ -75,6 +76,8 @@ class Session(Feedback, Looks):
         outcome_range: tuple[float, float] | None = None,
         deadline: float | timedelta | None = None,
         silence: tuple[float | None, float | None] | None = None,
+        rebase_after: float | timedelta | None = None,
+        keep_rounds: float | timedelta | None = None,
         durability: str = "full",
     ) -> Session:
         """Make a session, or go on with one.
@@ -96,11 +99,23 @@ class Session(Feedback, Looks):
         silence
             both outcomes that are taken for those that did not come in time, None for one of which nothing is learnt;
             None: nothing is learnt from silence, or as the session has it
+        rebase_after
+            seconds, or a timedelta, that a correction waits at most until :meth:`decide` teaches it by itself; None:
+            until :meth:`rebase` is called, or as the session has it
+        keep_rounds
+            seconds, or a timedelta, after which :meth:`compact` keeps of a round the picked arms alone; None: 30 days,
+            or as the session has it
         durability
             "full": what is acknowledged survives the loss of power; "normal": the death of the process only, at a
             hundredth of the time
         """
-        given = Settings.of(outcome_range=outcome_range, deadline=deadline, silence=silence)
+        given = Settings.of(
+            outcome_range=outcome_range,
+            deadline=deadline,
+            silence=silence,
+            rebase_after=rebase_after,
+            keep_rounds=keep_rounds,
+        )
         start.check_policy(path, policy)
         store = start.opened(path, name, durability)
         try:
@@ -126,6 +141,8 @@ class Session(Feedback, Looks):
         digest = "" if key is None else asked.digest()  # nobody can ask again without a key
         if overdue(self._running, time.time()):
             self.expire()
+        if due(self._running, time.time()):
+            self._learn_corrections()
         return self._running.do(lambda: operations.decide(self._running, asked, key, digest))
 
     def reconfigure(self, policy: Policy) -> None:
@@ -168,6 +185,26 @@ class Session(Feedback, Looks):
         A session does so by itself now and then, and when it is closed.
         """
         return self._running.snapshot()
+
+    def compact(
+        self, older_than: float | timedelta | None = None, *, archive: str | os.PathLike[str] | None = None
+    ) -> Compaction:
+        """Keep less of decisions that are old and settled, so that the file shrinks; the policy stays as it is.
+
+        Of their rounds only the picked arms are kept: they are replayed bit for bit, but can no longer be explained.
+        What waits for outcomes, and the first rounds of a session, stay as they are.
+
+        Parameters
+        ----------
+        older_than
+            seconds, or a timedelta; None: the ``keep_rounds`` of the session, or 30 days
+        archive
+            folder into which the events of such decisions go, as exports that :meth:`restore` reads; of them is then
+            only kept that they were made. They can no longer be corrected, erased or replayed. None: they stay
+        """
+        default = self._running.settings.keep_rounds
+        age = (DAYS if default is None else default) if older_than is None else seconds("older_than", older_than)
+        return compacted(self._running, age, None if archive is None else checked_folder("archive", archive))
 
     def close(self) -> None:
         """Let go of the file; a session that was killed instead loses nothing but time at its next start."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, Self
 
-from superarm.arguments import between, interval, positive
+from superarm.arguments import between, interval, non_negative, positive
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.round import LARGEST
 
@@ -25,21 +25,35 @@ class Settings:
     silence
         both outcomes that are then taken for those that did not come, None for one of which nothing is to be learnt;
         None: nothing is learnt
+    rebase_after
+        seconds after which a correction is learnt by itself, at the next decision; None: when rebase is called
+    keep_rounds
+        seconds after which a compaction keeps the picked arms of a round alone; None: those of 30 days
     """
 
     outcome_range: tuple[float, float] | None = None
     deadline: float | None = None
     silence: tuple[float | None, float | None] | None = None
+    rebase_after: float | None = None
+    keep_rounds: float | None = None
 
     @classmethod
-    def of(cls, *, outcome_range: Any = None, deadline: Any = None, silence: Any = None) -> Self:
+    def of(
+        cls,
+        *,
+        outcome_range: Any = None,
+        deadline: Any = None,
+        silence: Any = None,
+        rebase_after: Any = None,
+        keep_rounds: Any = None,
+    ) -> Self:
         """Check what a user gives."""
-        if isinstance(deadline, timedelta):
-            deadline = deadline.total_seconds()
         return cls(
             outcome_range=None if outcome_range is None else interval("outcome_range", outcome_range),
-            deadline=None if deadline is None else _deadline(deadline),
+            deadline=None if deadline is None else seconds("deadline", deadline, positive),
             silence=None if silence is None else _silence(silence),
+            rebase_after=None if rebase_after is None else seconds("rebase_after", rebase_after),
+            keep_rounds=None if keep_rounds is None else seconds("keep_rounds", keep_rounds),
         )
 
     def check_whole(self) -> None:
@@ -63,7 +77,9 @@ class Settings:
     def to_data(self) -> dict[str, Any]:
         """As an event holds them; an infinite end is text, as JSON has no word for it."""
         limits = None if self.outcome_range is None else [repr(end) for end in self.outcome_range]
-        return {"outcome_range": limits, "deadline": self.deadline, "silence": self.silence}
+        said = {"outcome_range": limits, "deadline": self.deadline, "silence": self.silence}
+        later = {"rebase_after": self.rebase_after, "keep_rounds": self.keep_rounds}
+        return said | {name: value for name, value in later.items() if value is not None}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
@@ -73,15 +89,19 @@ class Settings:
             outcome_range=None if limits is None else (float(limits[0]), float(limits[1])),
             deadline=data.get("deadline"),
             silence=None if silence is None else (silence[0], silence[1]),
+            rebase_after=data.get("rebase_after"),
+            keep_rounds=data.get("keep_rounds"),
         )
 
 
-def _deadline(value: Any) -> float:
+def seconds(argument: str, value: Any, check: Callable[[str, Any], float] = non_negative) -> float:
+    """A span of time, in seconds."""
     try:
-        return positive("deadline", value)
+        return check(argument, value.total_seconds() if isinstance(value, timedelta) else value)
     except InvalidArgument as error:
-        expected = "a positive number of seconds, or a datetime.timedelta, as timedelta(days=7)"
-        raise InvalidArgument("deadline", expected, error.came) from None
+        number = "a positive number" if check is positive else "a number"
+        expected = f"{number} of seconds, or a datetime.timedelta, as timedelta(days=7)"
+        raise InvalidArgument(argument, expected, error.came) from None
 
 
 def _silence(value: Any) -> tuple[float | None, float | None]:

@@ -9,8 +9,8 @@ from typing import Any
 from superarm.sessions.events import Corrected, Decided, Event, Expired, Observed, Played, Recorded, Redacted, Withdrawn
 
 OPEN, PARTIAL, COMPLETE, WITHDRAWN, EXPIRED = "open", "partial", "complete", "withdrawn", "expired"
-EMPTY, REDACTED = "empty", "redacted"
-STATES = (OPEN, PARTIAL, COMPLETE, WITHDRAWN, EXPIRED, EMPTY, REDACTED)
+EMPTY, REDACTED, ARCHIVED = "empty", "redacted", "archived"
+STATES = (OPEN, PARTIAL, COMPLETE, WITHDRAWN, EXPIRED, EMPTY, REDACTED, ARCHIVED)
 BLANK: dict[str, Any] = {
     "round": "",
     "selection": "",
@@ -19,6 +19,7 @@ BLANK: dict[str, Any] = {
     "played": False,
     "corrections": 0,
     "due": None,
+    "probabilities": None,
 }
 
 
@@ -64,8 +65,12 @@ class Standing:
         how many cells were given another value
     redacted
         whether all but that it was made is erased
+    archived
+        whether all but that it was made is kept elsewhere
     recorded
         whether somebody else chose
+    probabilities
+        with which each of the arms was picked, where lots were drawn
     due
         when silence is taken for an answer
     key
@@ -89,6 +94,8 @@ class Standing:
     due: float | None = None
     key: str | None = None
     selection: str = ""
+    archived: bool = False
+    probabilities: tuple[float, ...] | None = None
 
     @property
     def cells(self) -> int:
@@ -97,12 +104,14 @@ class Standing:
 
     @property
     def state(self) -> str:
-        """open, partial, complete, withdrawn, expired or redacted; empty where nothing was picked.
+        """open, partial, complete, withdrawn, expired, redacted or archived; empty where nothing was picked.
 
         What came late stays expired, as nothing more is waited for, until it is complete.
         """
         if self.redacted:
             return REDACTED
+        if self.archived:
+            return ARCHIVED
         if self.withdrawn:
             return WITHDRAWN
         if not self.arms:
@@ -138,6 +147,8 @@ def first(event: Event) -> Standing:
         due=fact.due if isinstance(fact, Decided) else None,
         key=event.key,
         selection=fact.selection if isinstance(fact, Decided) else "",
+        archived=fact.archived,
+        probabilities=fact.probabilities,
     )
 
 
@@ -146,6 +157,8 @@ def after(standing: Standing | None, event: Event) -> Standing:
     if standing is None:
         return first(event)
     standing = replace(standing, changed=event.seq)
+    if standing.archived:
+        return standing
     match event.fact:
         case Observed(fills=fills, arms=arms, known=known):
             told = bool(arms) or known > 0  # or a key was used for nothing
@@ -168,7 +181,7 @@ def after(standing: Standing | None, event: Event) -> Standing:
 def left(event: Event) -> Iterator[tuple[int, int, str]]:
     """Places of cells that an event takes away: what silence was taken for, where a value came in another sample."""
     fact = event.fact
-    if isinstance(fact, Corrected) and fact.kept_in != fact.sample:
+    if isinstance(fact, Corrected) and fact.outcome and fact.kept_in != fact.sample:
         yield fact.arm, fact.outcome, fact.sample
 
 
@@ -176,7 +189,8 @@ def cells(event: Event) -> Iterator[Cell]:
     """The cells that an event brings."""
     fact = event.fact
     if isinstance(fact, Corrected):
-        yield Cell(arm=fact.arm, outcome=fact.outcome, sample=fact.kept_in, value=fact.value, seq=event.seq)
+        if fact.outcome:  # or it is erased
+            yield Cell(arm=fact.arm, outcome=fact.outcome, sample=fact.kept_in, value=fact.value, seq=event.seq)
     elif isinstance(fact, Observed | Recorded | Expired):
         sample, assumed = fact.sample, isinstance(fact, Expired)
         for arm, pair in zip(fact.arms, fact.values, strict=True):

@@ -11,6 +11,7 @@ from superarm.arguments import instance, keeps
 from superarm.errors import DifferentPolicy, InvalidArgument, UnreadableFile
 from superarm.policies.policy import Policy
 from superarm.sessions import fold
+from superarm.sessions.base import base_of, created
 from superarm.sessions.differences import differences
 from superarm.sessions.events import DAMAGE, Created, Event
 from superarm.sessions.fingerprint import difference, fingerprint
@@ -78,11 +79,11 @@ def begin(store: Store, policy: Policy | None, given: Settings) -> Beginning:
             raise InvalidArgument("policy", "a policy, as the session does not exist yet", None)
         given.check_whole()
         digest, content = policy_to_part(policy)
-        created = Created(policy=digest, settings=given.to_data(), fingerprint=here)
+        made = Created(policy=digest, settings=given.to_data(), fingerprint=here)
         with suppress(Behind):  # another process has made it
-            store.append([Entry(event=Event(seq=1, at=time.time(), fact=created), parts={digest: content})])
+            store.append([Entry(event=Event(seq=1, at=time.time(), fact=made), parts={digest: content})])
     try:
-        settings = Settings.from_data(_created(store).settings)
+        settings = Settings.from_data(created(store).settings)
     except DAMAGE as error:
         raise UnreadableFile(f"the journal has settings that cannot be read ({error!r})") from error
     settings.agree(given)
@@ -103,13 +104,6 @@ def begin(store: Store, policy: Policy | None, given: Settings) -> Beginning:
     return beginning
 
 
-def _created(store: Store) -> Created:
-    first = next(iter(store.events()), None)
-    if first is None or not isinstance(first.fact, Created):
-        raise UnreadableFile("the journal does not begin with the making of a session")
-    return first.fact
-
-
 def _same_policy(stored: Policy, given: Policy) -> None:
     """Refuse another policy than the one that the session began with."""
     fresh = policy_from_bytes(policy_to_part(given)[1])
@@ -121,9 +115,14 @@ def _same_policy(stored: Policy, given: Policy) -> None:
         )
 
 
+def again(store: Store, settings: Settings, here: str) -> State:
+    """The state of a session that was outrun by somebody who archives."""
+    return _go_on(store, KeptParts(store), settings, here).state
+
+
 def _go_on(store: Store, parts: KeptParts, settings: Settings, here: str) -> Beginning:
     notes: list[str] = []
-    state = _from_snapshot(store, here, notes)
+    state = from_newest(store, created(store).since, here, notes)
     begun = time.perf_counter()
     state = fold.replayed(state, store.events(0 if state is None else state.seq), parts)
     assert state is not None
@@ -136,11 +135,11 @@ def _go_on(store: Store, parts: KeptParts, settings: Settings, here: str) -> Beg
     return Beginning(state=state, settings=settings, here=here, seconds=seconds, notes=tuple(notes))
 
 
-def _from_snapshot(store: Store, here: str, notes: list[str]) -> State | None:
-    """The newest state that was kept under this fingerprint, else the newest of all."""
+def from_newest(store: Store, since: int, here: str, notes: list[str]) -> State | None:
+    """The newest state that was kept under this fingerprint, else the newest of all, else the base, if any."""
     last, elsewhere = store.last(), None
     for snapshot in store.snapshots():
-        if snapshot.seq > last or (snapshot.fingerprint != here and elsewhere is not None):
+        if not since <= snapshot.seq <= last or (snapshot.fingerprint != here and elsewhere is not None):
             continue
         try:
             state = state_of(snapshot)
@@ -150,4 +149,4 @@ def _from_snapshot(store: Store, here: str, notes: list[str]) -> State | None:
         if snapshot.fingerprint == here:
             return state
         elsewhere = state
-    return elsewhere
+    return base_of(store) if elsewhere is None else elsewhere

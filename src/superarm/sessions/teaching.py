@@ -118,16 +118,21 @@ def relearnt(
 ) -> Policy:
     """A policy, by default the latest that the session was given, taught by events with the values now in force.
 
-    Decisions that were redacted, and those ``without`` which it is asked for, teach nothing.
+    Decisions that were redacted, and those ``without`` which it is asked for, teach nothing. What is archived has been
+    learnt by the policy of the base.
     """
     force: dict[Place, float] = {}
     moved: dict[Place, Place] = {}
     redacted = set(without)
     facts: list[Decided | Observed | Recorded | Expired | Played | Withdrawn] = []
-    first = ""
+    first, since = "", 0
     for event in events:
         fact = event.fact
-        if isinstance(fact, Created | Configured):
+        if isinstance(fact, Created):
+            first, since = fact.learnt or fact.policy, fact.since
+        elif event.seq <= since:
+            continue
+        elif isinstance(fact, Configured):
             first = fact.policy
         elif isinstance(fact, Corrected):
             place = fact.decision, fact.arm, fact.outcome, fact.sample

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from superarm.sessions import fold
+from superarm.sessions.base import base_of
 from superarm.sessions.differences import differences
 from superarm.sessions.events import Decided, Event, Moved, Recorded
 from superarm.sessions.fold import State
 from superarm.sessions.parts import KeptParts
 from superarm.sessions.snapshots import digest_of_state, state_of
 from superarm.sessions.stores.store import Store
+from superarm.words import counted
 
 CLOSE = 1e-8  # up to which policies agree that learnt elsewhere
 SHOWN = 3
@@ -32,12 +34,21 @@ class Verified:
         under another fingerprint, where 1e-8 is asked for
     faults
         what is wrong, in words; empty where all is well
+    since
+        the event up to which nothing can be replayed any more, as it is archived; 0: all can
+    slim
+        rounds of which only the picked arms are kept: they can be replayed, but not explained
+    archived
+        decisions of which only is kept that they were made
     """
 
     events: int
     decisions: int
     exact: bool
     faults: tuple[str, ...]
+    since: int = 0
+    slim: int = 0
+    archived: int = 0
 
     @property
     def ok(self) -> bool:
@@ -47,8 +58,21 @@ class Verified:
     def __str__(self) -> str:
         bits = "bit for bit" if self.exact else f"within {CLOSE:g}, as part of it was learnt elsewhere"
         if self.ok:
-            return f"{self.events} events, {self.decisions} decisions: whole, and replayed {bits}"
+            after = f" after event {self.since}" if self.since else ""
+            found = f"{self.events} events, {self.decisions} decisions: whole, and replayed {bits}{after}"
+            return "; ".join([found, *lost(self.slim, self.archived, self.since)])
         return "\n  ".join([f"{self.events} events, {self.decisions} decisions: NOT well", *self.faults])
+
+
+def lost(slim: int, archived: int, since: int) -> list[str]:
+    """What can no longer be done, in words."""
+    said = [f"{counted(slim, 'round')} slim: no explanation"] if slim else []
+    if since:
+        said.append(
+            f"{counted(archived, 'decision')} archived: up to event {since} no replay, correction, erasure or "
+            "explanation, and no other policy"
+        )
+    return said
 
 
 def verified(store: Store, state: State, here: str) -> Verified:
@@ -56,33 +80,50 @@ def verified(store: Store, state: State, here: str) -> Verified:
     faults = list(store.faults())
     parts = KeptParts(store)
     whole: list[Event] = []
-    decisions = moves = 0
+    decisions = moves = slim = archived = 0
     for place, event in enumerate(_until(store, 0, state.seq), 1):
         if event.seq != place:
             faults.append(f"event {place} is missing: {event.seq} comes in its place")
             break
         if isinstance(event.fact, Decided | Recorded):
             decisions += 1
-            if not event.fact.round:  # redacted
+            if not event.fact.round:  # redacted, or archived
+                archived += event.fact.archived
                 whole.append(event)
                 continue
+            slim += not event.fact.catalogue
             found = parts.round(event.fact.round).digest()
             if found != event.fact.round:
                 faults.append(f"the round of event {event.seq} is not the one that was decided on")
         moves += isinstance(event.fact, Moved)
         whole.append(event)
     exact = moves == 0 and state.fingerprint == here
-    replayed = fold.replayed(None, whole, parts)
+    base = base_of(store)
+    replayed = fold.replayed(base, [event for event in whole if base is None or event.seq > base.seq], parts)
     if replayed is None or replayed.seq != state.seq:
         faults.append(f"the journal ends before event {state.seq}, which the session knows")
-    elif exact and digest_of_state(replayed) != digest_of_state(state):
-        faults.append(f"a replay gives another state: {_few(replayed, state, 0.0)}")
-    elif not exact:
-        if found := _few(replayed, state, CLOSE):
-            faults.append(f"a replay from the first event differs by more than {CLOSE:g}: {found}")
-        if state.fingerprint == here:
+    else:
+        faults += filter(None, [disagreement(replayed, state, exact)])
+        if not exact and state.fingerprint == here:
             faults += _from_oldest(store, state, parts)
-    return Verified(events=state.seq, decisions=decisions, exact=exact, faults=tuple(faults))
+    return Verified(
+        events=state.seq,
+        decisions=decisions,
+        exact=exact,
+        faults=tuple(faults),
+        since=0 if base is None else base.seq,
+        slim=slim,
+        archived=archived,
+    )
+
+
+def disagreement(replayed: State, state: State, exact: bool) -> str:
+    """In what a replayed state is not the present one, where every bit is asked for or 1e-8; nothing where it is."""
+    if exact:
+        same = digest_of_state(replayed) == digest_of_state(state)
+        return "" if same else f"a replay gives another state: {_few(replayed, state, 0.0)}"
+    found = _few(replayed, state, CLOSE)
+    return found and f"a replay from the first event differs by more than {CLOSE:g}: {found}"
 
 
 def _from_oldest(store: Store, state: State, parts: KeptParts) -> list[str]:

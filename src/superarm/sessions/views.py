@@ -56,7 +56,7 @@ def decisions_frame(store: Store, standings: Iterable[Standing]) -> pl.DataFrame
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def outcomes_frame(store: Store) -> pl.DataFrame:
+def outcomes_frame(store: Store, standings: Iterable[Standing]) -> pl.DataFrame:
     """One row per cell, by decision in the order in which they were made."""
     import polars as pl
 
@@ -74,7 +74,7 @@ def outcomes_frame(store: Store) -> pl.DataFrame:
     parts = KeptParts(store)
     rows = [
         (each.id, each.t, cell.arm, names.get(cell.arm), cell.outcome, cell.sample, cell.value, cell.assumed, cell.seq)
-        for each in store.standings()
+        for each in standings
         for names in [_arm_ids(parts, each)]
         for cell in store.cells(each.id)
     ]

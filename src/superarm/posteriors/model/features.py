@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
+from superarm.round import Round
+from superarm.slim import SlimRound
 from superarm.storage import storable
 
 FARTHEST = 1e140  # features beyond count as this: squares of all of them are numbers
@@ -34,6 +36,14 @@ class Features:
         mean = ordered.mean(axis=0)
         squares = np.square(ordered - mean).sum(axis=0)
         return Features(count=len(ordered), mean=mean, squares=squares, low=ordered[0], high=ordered[-1])
+
+    @staticmethod
+    def of_round(round: Round) -> Features:
+        """Of the arms of one round, those among them that are no longer kept."""
+        if not isinstance(round, SlimRound):
+            return Features.of(round.contexts)
+        whole = round.whole
+        return Features(count=len(round), mean=whole.mean, squares=whole.squares, low=whole.low, high=whole.high)
 
     def merged(self, other: Features) -> Features:
         """Of the arms of both (Chan's formula)."""

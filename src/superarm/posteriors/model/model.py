@@ -125,7 +125,7 @@ class Model:
         self._check_dimension(round)
         if posterior is None:
             width = self._points(round, 0).shape[1]
-            features = self.features or Features.of(round.contexts if len(round) else np.zeros((1, width)))
+            features = self.features or (Features.of_round(round) if len(round) else Features.of(np.zeros((1, width))))
             shape = Shape.guess(features, 0.0, 1.0)
             posterior = _posterior((shape, shape), Log.empty(len(features.mean)), shape.effects.columns)
             return posterior, self._points(round, shape.effects.columns)
@@ -163,7 +163,7 @@ class Model:
         seen = self.seen.after(round)
         if seen is self.seen:
             return self
-        features, labels = Features.of(round.contexts), np.unique(keys_of(round.grouping.hashes))
+        features, labels = Features.of_round(round), np.unique(keys_of(round.grouping.hashes))
         if self.features is not None:
             features = self.features.merged(features)
         returned = self.returned or bool(np.isin(labels, self.labels).any())

@@ -21,7 +21,7 @@ from superarm.sessions.stores.store import Entry
 
 FORMAT = "superarm sessions"
 SCHEMA = 1  # of what is the truth
-DERIVED = 5  # of what follows from it
+DERIVED = 6  # of what follows from it
 
 TRUTH = (
     "CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
@@ -46,6 +46,7 @@ FOLLOWS = (
 )
 # By the schema that a file has: what makes it one of the next.
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
+SPARE = 0.1  # of a file that may be free before it pays to write all of it anew
 COLUMNS = "seq, version, kind, at, key, request, body"
 
 Run = Callable[..., Any]  # a statement and its values
@@ -98,6 +99,15 @@ def _meta(connection: sqlite3.Connection, path: str) -> dict[str, str]:
 def _note(connection: sqlite3.Connection, **values: Any) -> None:
     rows = [(key, str(value)) for key, value in values.items()]
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+
+def shrunk(connection: sqlite3.Connection) -> bool:
+    """Write the file anew without what is free in it, where that is more than a tenth; whether it was."""
+    free, pages = (connection.execute(f"PRAGMA {name}_count").fetchone()[0] for name in ("freelist", "page"))
+    if free <= SPARE * pages:
+        return False
+    connection.execute("VACUUM")
+    return True
 
 
 def derive(connection: sqlite3.Connection) -> None:
@@ -183,6 +193,7 @@ def standing_of(row: tuple[str] | None) -> Standing | None:
         return None
     try:
         found = json.loads(row[0])
-        return Standing(**found | {"arms": tuple(found["arms"])})
+        lists = {name: tuple(found[name]) for name in ("arms", "probabilities") if found.get(name) is not None}
+        return Standing(**found | lists)
     except events.DAMAGE as error:
         raise UnreadableFile(f"a decision that cannot be read ({error!r})") from error

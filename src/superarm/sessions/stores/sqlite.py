@@ -232,7 +232,8 @@ class SQLiteStore:
         with self._writing:
             try:
                 with self._impatient(SOON):
-                    self._writer.execute("VACUUM")
+                    if not schema.shrunk(self._writer):
+                        return True
             except StoreUnavailable:
                 return False
             self._empty_log(SOON)

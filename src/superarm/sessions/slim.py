@@ -1,0 +1,46 @@
+"""Slim rounds as the journal keeps them: the picked arms, and what is known of all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from superarm.posteriors.model.decisions import checksum_of
+from superarm.posteriors.model.features import Features
+from superarm.round import Round
+from superarm.slim import SlimRound, Whole, with_arms
+from superarm.wire import packing, rounds
+
+ARMS = ("contexts", "arm_ids")  # of which the picked ones are kept
+MOMENTS = ("mean", "squares", "low", "high")
+
+
+def slim_content(round: Round, arms: tuple[int, ...]) -> bytes:
+    """A round of at least one arm as few bytes, with some of its arms only."""
+    features = Features.of_round(round)
+    picked = np.array(arms or (0,), dtype=np.intp)  # where none was, one stands for all
+    slim = rounds.document(with_arms(round, picked))
+    kept = {"size": len(round), "picked": picked.astype(np.int64)}
+    kept |= {name: _rows(slim.pop(name), picked) for name in ARMS}
+    whole = {"digest": round.digest(), "checksum": checksum_of(round)}
+    whole |= {name: getattr(features, name) for name in MOMENTS}
+    return packing.pack(slim | {"slim": kept, "whole": whole})
+
+
+def slim_round(document: Mapping[str, Any]) -> SlimRound:
+    """The round of such a document."""
+    said = dict(document)
+    kept, whole = said.pop("slim"), said.pop("whole")
+    place = np.zeros(kept["size"], dtype=np.intp)
+    place[kept["picked"]] = np.arange(len(kept["picked"]))
+    full = {name: _rows(kept[name], place) for name in ARMS}
+    return SlimRound.of(rounds.round_from_dict(said | full), Whole(**whole))
+
+
+def _rows(values: Any, places: Any) -> Any:
+    """Some of the arms: contexts have a list for each feature, ids one for all, if any."""
+    if values is None:
+        return None
+    return values[..., places] if isinstance(values, np.ndarray) else [values[place] for place in places.tolist()]
