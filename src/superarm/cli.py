@@ -5,10 +5,8 @@ Charts take a third as long to load as all the rest: the commands that draw them
 
 from __future__ import annotations
 
-import codecs
 import io
 import os
-import signal
 import sys
 import webbrowser
 from collections.abc import Iterator
@@ -17,86 +15,37 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 import superarm
 from superarm.datasets.download import RELEASES
 from superarm.datasets.movielens import report_fetch
-from superarm.errors import InvalidArgument, SuperarmError
+from superarm.errors import InvalidArgument
 from superarm.experiments import runner
 from superarm.experiments.paper import STUDIES
 from superarm.experiments.paper import demo as small_study
 from superarm.experiments.results import read
 from superarm.experiments.studies import POLICIES, settings_by_policy, study, with_sweep
+from superarm.service.commands import serve
 from superarm.sessions.lines import decision_lines
 from superarm.sessions.start import session_names
 from superarm.sessions.stores.postgres.address import from_command
+from superarm.terminal import console, plain_errors, warn
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
 app.add_typer(data, name="data")
 session = typer.Typer(no_args_is_help=True, help="Look at durable sessions, check, save, export and explain them.")
 app.add_typer(session, name="session")
+app.command()(serve)
 
 
-class _Output(Console):
-    """A console that says of an error which file is meant: the one that it writes to."""
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        try:
-            super().print(*objects, **options)
-        except OSError as error:
-            error.filename = "standard output"
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())  # or Python tries again when it ends
-            raise
-
-
-console = _Output(highlight=False)
-INTERRUPTED = 130
 WRITING = "writing the page, and every figure as PNG, SVG and PDF: some 15 seconds"
 CORES = os.cpu_count() or 1
 
 Seed = Annotated[int, typer.Option(min=0, help="Of arrivals, noise and ties.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes; the results do not depend on it.")]
-
-
-def _plain_signs(error: UnicodeError) -> tuple[str, int]:
-    """What to print for signs that the encoding of a terminal does not have."""
-    assert isinstance(error, UnicodeEncodeError)
-    signs = {"±": "+/-", "–": "-", "−": "-", "÷": "/", "’": "'", "…": "..."}  # noqa: RUF001  # true signs
-    return "".join(signs.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
-
-
-codecs.register_error("superarm.plain", _plain_signs)
-
-
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    """A mistake or a missing file is one line, not a traceback; an interruption says how to go on."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # being asked to end is an interruption too
-    try:
-        yield
-    except (SuperarmError, OSError) as error:
-        said = _words(error) if isinstance(error, OSError) else str(error)
-        Console(stderr=True, highlight=False).print(Text("superarm: ", style="red").append(said, ""), soft_wrap=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        Console(stderr=True).print("\ninterrupted; the same command goes on where it stopped")
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def _words(error: OSError) -> str:
-    """What the system refused, without the number and the quotes that Python puts around a path."""
-    if error.strerror is None:
-        return str(error)
-    return error.strerror if error.filename is None else f"{os.fspath(error.filename)}: {error.strerror}"
-
-
-def _warn(line: str | None) -> None:
-    if line is not None:
-        console.print(Text("warning: ", style="yellow").append(line, ""), soft_wrap=True)
 
 
 def _version(wanted: bool) -> None:
@@ -120,7 +69,7 @@ def main(
 @app.command("list")
 def list_() -> None:
     """Studies, and policies with the settings that they take, by name."""
-    with _plain_errors():
+    with plain_errors():
         studies = Table("study", "what it is", box=None, pad_edge=False, header_style="bold")
         for name, known in STUDIES.items():
             studies.add_row(name, known.title)
@@ -157,7 +106,7 @@ def run(
     data: Annotated[str | None, typer.Option(help="For movies: a MovieLens folder, or 'synthetic'.")] = None,
 ) -> None:
     """Run a study; the same command resumes it, whatever stopped it."""
-    with _plain_errors():
+    with plain_errors():
         chosen = None if policies is None else tuple(part.strip() for part in policies.split(",") if part.strip())
         experiment = study(name, data=data, console=console).with_changes(rounds=rounds, runs=runs, policies=chosen)
         experiment = with_sweep(experiment) if sweep else experiment
@@ -166,7 +115,7 @@ def run(
         from superarm.report.folder import table, warning
 
         console.print(table(found.frame))
-        _warn(warning(found.frame))
+        warn(warning(found.frame))
         if experiment.data is not None:
             console.print(f"data: {experiment.data}", markup=False)
         where = f"results in {folder}; for figures and a page:  superarm report {folder}"
@@ -176,13 +125,13 @@ def run(
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(help="A folder that 'superarm run' has filled.")]) -> None:
     """Write report.html and the figures of a finished study beside its results."""
-    with _plain_errors():
+    with plain_errors():
         from superarm.report.folder import report as write_report
 
         read(folder)  # or an error, before anything is said
         console.print(WRITING)
         written = write_report(folder)
-        _warn(written.warning)
+        warn(written.warning)
         console.print(f"written: {written.page}", soft_wrap=True, markup=False)
 
 
@@ -192,7 +141,7 @@ def movielens(
     cache: Annotated[Path | None, typer.Option(help="Folder of the cache; by default the platform's.")] = None,
 ) -> None:
     """Fetch a MovieLens release once, verify its checksum, and keep it."""
-    with _plain_errors():
+    with plain_errors():
         report_fetch(release, console, cache)
 
 
@@ -204,7 +153,7 @@ def demo(
     show: Annotated[bool, typer.Option(help="Open the report in a browser.")] = False,
 ) -> None:
     """Run the federated study on a small setting with five policies, and report it."""
-    with _plain_errors():
+    with plain_errors():
         found = runner.run(small_study(), folder=out, seed=seed, jobs=jobs)
         from superarm.experiments.measures import demo_sentence
         from superarm.report.folder import report as write_report
@@ -213,7 +162,7 @@ def demo(
         console.print(table(found.frame))
         console.print(WRITING)
         written = write_report(out)
-        _warn(written.warning)
+        warn(written.warning)
         page = written.page
         console.print(f"the report: {page.absolute()}", soft_wrap=True, markup=False)
         console.print(demo_sentence(found.frame), markup=False)
@@ -232,21 +181,21 @@ Name = Annotated[str, typer.Option("--name", help="Of the session.")]
 @contextmanager
 def _session(file: Path, name: str) -> Iterator[superarm.Session]:
     """A session that is there; none is made by looking at one."""
-    with _plain_errors():
+    with plain_errors():
         place = from_command("FILE", file)
         known = session_names(place)
         if name not in known:
             raise InvalidArgument("--name", f"one of {', '.join(known)}", name)
         with superarm.Session.open(place, name=name) as held:
             for note in held.notes:
-                _warn(note)
+                warn(note)
             yield held
 
 
 @session.command("list")
 def list_sessions(file: File) -> None:
     """The sessions of a file, with how far each has come."""
-    with _plain_errors():
+    with plain_errors():
         table = Table("session", "policy", "decisions", "waiting", box=None, pad_edge=False, header_style="bold")
         place = from_command("FILE", file)
         for name in session_names(place):
@@ -320,5 +269,5 @@ def export(file: File, folder: Annotated[Path, typer.Argument()], name: Name = "
 @session.command("import")
 def import_(folder: Annotated[Path, typer.Argument()], file: File, name: Name = "main") -> None:
     """Make a session of what 'superarm session export' wrote."""
-    with _plain_errors(), superarm.Session.restore(folder, from_command("FILE", file), name=name) as held:
+    with plain_errors(), superarm.Session.restore(folder, from_command("FILE", file), name=name) as held:
         console.print(repr(held), markup=False)

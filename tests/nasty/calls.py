@@ -533,8 +533,8 @@ CALLS: dict[str, Call] = {
         lookalikes=FRAMES,
     ),
     "Session.decide": Call(
-        _asked("decide", round=a_round(t=2), key="k"),
-        takes={"key": ("text",)},
+        _asked("decide", round=a_round(t=2), key="k", counted=False),
+        takes={"key": ("text",), "counted": ("booleans",)},
     ),
     "Session.observe": Call(
         _asked(
@@ -626,10 +626,11 @@ CALLS: dict[str, Call] = {
             probabilities=None,
             key="k",
             by=None,
+            counted=False,
         ),
-        takes={"key": ("text",), "outcomes": ("missing",)},
+        takes={"key": ("text",), "outcomes": ("missing",), "counted": ("booleans",)},
     ),
-    **{f"Session.{name}": Call(_asked(name, id=None)) for name in ("played", "withdraw", "expire")},
+    **{f"Session.{name}": Call(_asked(name, id=None)) for name in ("played", "withdraw", "expire", "state")},
     "Session.decision": Call(_asked("decision", id=None, key=None, t=None)),
     **{
         f"Session.{name}": Call(_asked(name))
@@ -889,6 +890,7 @@ CALLS: dict[str, Call] = {
         lambda: (wire.frame_from_arrow, {"content": wire.frame_to_arrow(wire.outcomes_to_frame(some_outcomes()))})
     ),
     "wire.policy_to_bytes": Call(lambda: (wire.policy_to_bytes, {"policy": sa.Uniform()}), lookalikes=FRAMES),
+    "wire.policy_from_dict": Call(lambda: (wire.policy_from_dict, {"data": {"policy": "CUCB"}})),
     "wire.policy_from_bytes": Call(lambda: (wire.policy_from_bytes, {"content": wire.policy_to_bytes(sa.Uniform())})),
     "wire.settings": Call(lambda: (wire.settings, {"policy": sa.Uniform()}), lookalikes=FRAMES),
     "wire.difference": Call(lambda: (wire.difference, {"one": sa.Uniform(), "other": sa.Uniform()})),

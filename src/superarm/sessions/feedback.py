@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from superarm.arguments import flag
 from superarm.errors import InvalidArgument, UnsolvableRound, safe_repr
 from superarm.sessions import operations
 from superarm.sessions import outcomes as told
@@ -163,6 +164,7 @@ class Feedback:
         probabilities: Any = None,
         key: str | None = None,
         by: str | None = None,
+        counted: bool = False,
     ) -> Receipt:
         """Learn from somebody else's choice, as from a log: the way to start with what is known already.
 
@@ -180,8 +182,10 @@ class Feedback:
             of this call
         by
             "position" or "id": how arms are named, where arm_ids are whole numbers as well
+        counted
+            whether the session counts, whatever t the round has
         """
-        asked, key = Asked.of(round, {}), checked_key(key)
+        asked, key = Asked.of(round, {}, counted=flag("counted", counted)), checked_key(key)
         digest = "" if key is None else asked.digest()
         running = self._running
         return running.do(lambda: operations.record(running, asked, arms, outcomes, probabilities, key, by, digest))

@@ -26,6 +26,7 @@ from superarm.sessions.promised import calibration_frame, promised, promises_fra
 from superarm.sessions.redaction import with_label
 from superarm.sessions.running import Answer, Running
 from superarm.sessions.search import meant
+from superarm.sessions.settings import Settings
 from superarm.sessions.standing import OPEN, PARTIAL, STATES
 from superarm.sessions.teaching import copied
 from superarm.sessions.verify import Verified, verified
@@ -36,12 +37,38 @@ if TYPE_CHECKING:
     import polars as pl
 
 TRIES = 5  # where others erase or compact what is read
+LAST = 2**53  # more events than any journal has
+
+
+def _page(after: Any, limit: Any) -> tuple[int, int | None]:
+    """After which event, and how many at most."""
+    return whole_number("after", after, 0, LAST), None if limit is None else whole_number("limit", limit, 1, LAST)
 
 
 class Looks:
     """What users ask of a session without changing it."""
 
     _running: Running
+
+    @property
+    def seq(self) -> int:
+        """Number of the last event, which changes whenever anything does."""
+        return self._running.durable().seq
+
+    @property
+    def out(self) -> int:
+        """How many decisions wait for outcomes."""
+        return len(self._running.durable().out)
+
+    @property
+    def settings(self) -> Settings:
+        """What the session was told when it began, beside its policy."""
+        return self._running.settings
+
+    def state(self, id: str) -> str:
+        """How a decision or record stands."""
+        self._running.durable()
+        return self._running.standing(id).state
 
     def decision(self, id: str | None = None, *, key: str | None = None, t: int | None = None) -> Decision:
         """A decision that the policy made, as it stands now.
@@ -74,7 +101,7 @@ class Looks:
         limit
             at most so many
         """
-        after, limit = whole_number("after", after, 0), None if limit is None else whole_number("limit", limit, 1)
+        after, limit = _page(after, limit)
         wanted = None if state is None else one_of("state", state, STATES)
         self._running.durable()
         store = self._running.store
@@ -90,14 +117,14 @@ class Looks:
 
     def pending(self, *, after: int = 0, limit: int | None = None) -> pl.DataFrame:
         """The decisions that wait for outcomes, as :meth:`decisions` has them."""
-        after, limit = whole_number("after", after, 0), None if limit is None else whole_number("limit", limit, 1)
+        after, limit = _page(after, limit)
         self._running.durable()
         store = self._running.store
         return decisions_frame(store, islice(store.standings(out=True, after=after), limit))
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """What happened after the event of a number, in order: everything that is known follows from it."""
-        after = whole_number("after", after, 0)
+        after, _ = _page(after, None)
         self._running.durable()
         return iter(self._running.store.events(after))
 

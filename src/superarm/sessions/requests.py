@@ -56,19 +56,19 @@ class Asked:
     counted: bool
 
     @classmethod
-    def of(cls, round: Any, parts: Mapping[str, Any]) -> Asked:
-        """From a round, or from the arguments of one, without t where the session is to count."""
+    def of(cls, round: Any, parts: Mapping[str, Any], *, counted: bool = False) -> Asked:
+        """From a round, or from the arguments of one; without t, or where ``counted``, the session is to count."""
         if round is not None:
             if parts:
                 raise InvalidArgument("round", f"a round, or its parts ({', '.join(parts)}), not both", type_of(round))
-            return cls(round=checked_round(round), counted=False)
+            return cls(round=checked_round(round), counted=counted)
         unknown = [name for name in parts if name not in PARTS]
         if unknown:
             raise InvalidArgument("round", f"parts of a round: {', '.join(PARTS)}", f"{unknown[0]}=")
         missing = [name for name in ("contexts", "feasible") if name not in parts]
         if missing:
             raise InvalidArgument("round", "a superarm.Round, or at least contexts= and feasible=", "none")
-        return cls(round=Round(**{"t": 1, **parts}), counted="t" not in parts)
+        return cls(round=Round(**{"t": 1, **parts}), counted=counted or "t" not in parts)
 
     def digest(self) -> str:
         """Of the round that is asked about, before it is counted."""

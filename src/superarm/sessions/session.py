@@ -8,6 +8,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
+from superarm.arguments import flag
 from superarm.errors import InvalidArgument, type_of
 from superarm.policies.policy import Policy
 from superarm.sessions import operations, start
@@ -125,7 +126,7 @@ class Session(Feedback, Looks):
             store.close()
             raise
 
-    def decide(self, round: Any = None, *, key: str | None = None, **parts: Any) -> Decision:
+    def decide(self, round: Any = None, *, key: str | None = None, counted: bool = False, **parts: Any) -> Decision:
         """Let the policy pick a super arm of a round, and keep the decision.
 
         Parameters
@@ -134,10 +135,12 @@ class Session(Feedback, Looks):
             a :class:`~superarm.Round` whose t is larger than every t of the session so far; or None
         key
             by which the same decision is found again, however often it is asked for
+        counted
+            whether the session counts, whatever t the round has
         parts
             instead of a round: the arguments of one; without t the session counts
         """
-        asked, key = Asked.of(round, parts), checked_key(key)
+        asked, key = Asked.of(round, parts, counted=flag("counted", counted)), checked_key(key)
         digest = "" if key is None else asked.digest()  # nobody can ask again without a key
         if overdue(self._running, time.time()):
             self.expire()

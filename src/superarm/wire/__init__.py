@@ -3,7 +3,7 @@
 As plain data for JSON: :func:`round_to_dict`, :func:`outcomes_to_dict`, :func:`selection_to_dict`. As few bytes, for a
 journal: :func:`round_to_bytes`, :func:`policy_to_bytes`. As polars frames, and these as Arrow: :func:`round_to_frame`,
 :func:`outcomes_to_frame`, :func:`frame_to_arrow`. Each has its way back. :func:`settings` says what a policy was made
-with, and :func:`difference` in what two were made differently.
+with, :func:`policy_from_dict` makes one of that, and :func:`difference` tells in what two were made differently.
 
 What comes back means the same to the last bit: a round has the same :meth:`superarm.Round.digest`, and every policy
 selects and learns the same with it. All rewards, promises and feasible sets of superarm travel, and labels that are
@@ -19,6 +19,7 @@ from superarm.wire.frames import (
     round_from_frame,
     round_to_frame,
 )
+from superarm.wire.made import policy_from_dict
 from superarm.wire.outcomes import outcomes_from_dict, outcomes_to_dict
 from superarm.wire.policies import difference, policy_from_bytes, policy_to_bytes, settings
 from superarm.wire.rounds import round_from_bytes, round_from_dict, round_to_bytes, round_to_dict
@@ -41,6 +42,7 @@ __all__ = [
     "frame_from_arrow",
     "policy_to_bytes",
     "policy_from_bytes",
+    "policy_from_dict",
     "settings",
     "difference",
 ]

@@ -110,6 +110,12 @@ def shrunk(connection: sqlite3.Connection) -> bool:
     return True
 
 
+def names(connection: sqlite3.Connection) -> list[str]:
+    """Of the sessions that have begun, in the order in which they did."""
+    begun = "EXISTS (SELECT 1 FROM event WHERE session = session.id)"
+    return [name for (name,) in connection.execute(f"SELECT name FROM session WHERE {begun} ORDER BY id")]
+
+
 def derive(connection: sqlite3.Connection) -> None:
     """Write the derived tables again, from the events of all sessions."""
     for statement in FOLLOWS:

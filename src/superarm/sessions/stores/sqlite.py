@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from superarm.arguments import one_of
@@ -19,22 +19,13 @@ from superarm.errors import InvalidArgument, StoreUnavailable, UnreadableFile, s
 from superarm.sessions.events import DAMAGE, Event
 from superarm.sessions.standing import Cell, Standing
 from superarm.sessions.stores import schema
+from superarm.sessions.stores.plain_errors import plain_errors
 from superarm.sessions.stores.store import Behind, Entry, Snapshot
 from superarm.storage import checked_path
 
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 SOON = 1.0  # seconds to wait for others to end their reading, so that the log can be emptied
 PATIENCE = 30.0  # seconds to wait for another process that writes
-REASONS = {  # by the first word of SQLite's name of the error
-    "BUSY": "another process holds it, and did not let go; try again",
-    "LOCKED": "another process holds it, and did not let go; try again",
-    "FULL": "the disk is full; make room and try again",
-    "READONLY": "the file, or the folder that it is in, cannot be written to",
-    "PERM": "the file cannot be opened with the rights of this user",
-    "CANTOPEN": "the file cannot be opened; there must be a folder for it that can be written to",
-    "IOERR": "the disk refused to read or write",
-    "NOMEM": "there is not enough memory",
-}
 
 
 class SQLiteStore:
@@ -249,17 +240,8 @@ class SQLiteStore:
         with self._reading, self._plain_errors():
             return self._reader.execute(query, (self.number, *values)).fetchall()
 
-    @contextmanager
-    def _plain_errors(self) -> Iterator[None]:
-        """Errors of SQLite, as superarm says them."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            code = str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_")
-            word = code.partition("_")[0]
-            if word in ("NOTADB", "CORRUPT", "FORMAT", "CONSTRAINT") or "decode to UTF-8" in str(error):
-                raise UnreadableFile(f"{self.path}: damaged, or not a journal of superarm ({error})") from error
-            raise StoreUnavailable(f"{self.path}: {REASONS.get(word, 'SQLite failed')} ({error})") from error
+    def _plain_errors(self) -> AbstractContextManager[None]:
+        return plain_errors(self.path)
 
 
 def session_names(path: str | os.PathLike[str]) -> list[str]:
@@ -267,14 +249,11 @@ def session_names(path: str | os.PathLike[str]) -> list[str]:
     file = checked_path("path", path)
     if not file.is_file():
         raise FileNotFoundError(2, "there is no such file", str(file))
-    store = SQLiteStore.__new__(SQLiteStore)
-    store.path = file
-    with store._plain_errors():
-        connection = store._connect()
+    with plain_errors(file):
+        connection = sqlite3.connect(file, timeout=PATIENCE, isolation_level=None)
         try:
             schema.prepare(connection, str(file))
-            begun = "EXISTS (SELECT 1 FROM event WHERE session = session.id)"
-            names = [name for (name,) in connection.execute(f"SELECT name FROM session WHERE {begun} ORDER BY id")]
+            names = schema.names(connection)
         finally:
             connection.close()
     if not names:

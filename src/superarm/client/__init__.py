@@ -1,0 +1,1 @@
+"""Sessions of a service, with the interface of those at hand."""

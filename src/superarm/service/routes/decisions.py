@@ -1,0 +1,108 @@
+"""Decisions: made, found again, explained."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from litestar import Response, get, post
+from litestar.params import QueryParameter
+
+from superarm.errors import Conflict
+from superarm.service import bodies, translation
+from superarm.service.asked import JSON, Asked, Id, Name, key_of, media, patience_of, sessions_of
+from superarm.service.routes.documented import problems, takes
+from superarm.service.sessions import RUNNING, Sessions
+from superarm.sessions.decision import Decision
+from superarm.sessions.session import Session
+
+After = Annotated[int, QueryParameter(ge=0, le=2**53, description="After the event of this number.")]
+Stands = Annotated[str | None, QueryParameter(name="state", description="Only those that stand so.")]
+Limit = Annotated[int, QueryParameter(ge=1, le=1000, description="At most so many.")]
+
+
+def goes_on(sessions: Sessions, name: str) -> None:
+    """Refuse decisions of a session that is paused or archived."""
+    state = sessions.states().get(name, RUNNING)
+    if state != RUNNING:
+        raise Conflict(f"session {name!r} is {state}")
+
+
+@post(
+    "/v1/sessions/{name:str}/decisions",
+    responses=problems(404, 409, 413, 415, 422, also_200=bodies.DecisionTold),
+    summary="Decide",
+    opt=takes(bodies.RoundSent, needs_key=True),
+)
+async def decide(request: Asked, name: Name) -> Response[bodies.DecisionTold]:
+    """Let the policy pick arms of a round; the decision is durable before it is answered.
+
+    The header ``Idempotency-Key`` makes the call safe to repeat: it is answered by the decision that was made.
+    """
+    media(request, JSON)
+    key, patience = key_of(request, needed=True), patience_of(request)
+    body = await request.body()
+    sessions = sessions_of(request)
+
+    def made(session: Session) -> bodies.DecisionTold:
+        round, counted = translation.round_of(translation.read(body, bodies.RoundSent))
+        goes_on(sessions, name)
+        return translation.decision_told(session.decide(round, key=key, counted=counted))
+
+    told = await sessions.do(name, made, patience=patience)
+    headers = {"Location": f"/v1/sessions/{name}/decisions/{told.id}"}
+    if told.replayed:
+        headers["Idempotency-Replayed"] = "true"
+    return Response(told, status_code=200 if told.replayed else 201, headers=headers)
+
+
+@get("/v1/sessions/{name:str}/decisions", responses=problems(404, 422), summary="Decisions, page by page")
+async def list_decisions(
+    request: Asked, name: Name, stands: Stands = None, after: After = 0, limit: Limit = 100
+) -> bodies.DecisionsTold:
+    """Decisions and records in the order in which they were made, of any state or one."""
+    return await sessions_of(request).do(
+        name,
+        lambda session: translation.decisions_told(session.decisions(state=stands, after=after, limit=limit), limit),
+    )
+
+
+@get("/v1/sessions/{name:str}/pending", responses=problems(404, 422), summary="What waits for outcomes")
+async def list_pending(request: Asked, name: Name, after: After = 0, limit: Limit = 100) -> bodies.DecisionsTold:
+    """Decisions that wait for outcomes, the oldest first."""
+    return await sessions_of(request).do(
+        name, lambda session: translation.decisions_told(session.pending(after=after, limit=limit), limit)
+    )
+
+
+@get("/v1/sessions/{name:str}/decisions/{id:str}", responses=problems(404, 410, 422), summary="One decision")
+async def show_decision(request: Asked, name: Name, id: Id) -> bodies.DecisionTold:
+    """A decision that the policy made, as it stands now; ``key:...`` or ``t:...`` name it by its key or round."""
+    return await sessions_of(request).do(name, lambda session: translation.decision_told(found(session, id)))
+
+
+def found(session: Session, id: str) -> Decision:
+    """A decision by its id, or by its key or the number of its round."""
+    kind, colon, rest = id.partition(":")
+    if colon and kind == "key":
+        return session.decision(key=rest)
+    if colon and kind == "t" and rest.isdecimal() and len(rest) < 16:
+        return session.decision(t=int(rest))
+    return session.decision(id)
+
+
+@get(
+    "/v1/sessions/{name:str}/decisions/{id:str}/explanation",
+    responses=problems(404, 410, 422),
+    summary="Why a decision was made",
+)
+async def explain(request: Asked, name: Name, id: Id) -> dict[str, Any]:
+    """Why the policy made a decision, by what it knew then; ``text`` says it in words."""
+
+    def explained(session: Session) -> dict[str, Any]:
+        explanation = session.explain(found(session, id).id)
+        return {"text": str(explanation), **explanation.to_dict()}
+
+    return await sessions_of(request).do(name, explained)
+
+
+ROUTES = [decide, list_decisions, list_pending, show_decision, explain]

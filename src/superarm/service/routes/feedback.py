@@ -1,0 +1,144 @@
+"""What became of decisions: outcomes, corrections, played, withdrawn; and what others decided."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from litestar import Response, post, put
+from litestar.params import PathParameter
+
+from superarm.errors import Conflict
+from superarm.service import bodies, translation
+from superarm.service.asked import JSON, Asked, Id, Name, key_of, media, sessions_of
+from superarm.service.routes.documented import problems, takes
+from superarm.service.sessions import ARCHIVED, Sessions
+from superarm.sessions.session import Session
+
+
+def changes(sessions: Sessions, name: str) -> None:
+    """Refuse to change a session that is archived."""
+    if sessions.states().get(name) == ARCHIVED:
+        raise Conflict(f"session {name!r} is archived")
+
+
+@post(
+    "/v1/sessions/{name:str}/decisions/{id:str}/outcomes",
+    status_code=200,
+    responses=problems(404, 409, 410, 413, 415, 422),
+    summary="Tell outcomes",
+    opt=takes(bodies.OutcomesSent),
+)
+async def observe(request: Asked, name: Name, id: Id) -> bodies.ReceiptTold:
+    """Outcomes of picked arms, in any order, in parts, late or again; another value than is known is refused."""
+    media(request, JSON)
+    key, body = key_of(request), await request.body()
+    sessions = sessions_of(request)
+
+    def told(session: Session) -> bodies.ReceiptTold:
+        sent = translation.read(body, bodies.OutcomesSent)
+        arms, outcomes = translation.outcomes_of(sent)
+        changes(sessions, name)
+        given: dict[str, Any] = {"noise_std": sent.noise_std, "sample": sent.sample, "key": key, "by": sent.by}
+        return translation.receipt_told(session.observe(id, arms, outcomes, **given))
+
+    return await sessions.do(name, told)
+
+
+@put(
+    "/v1/sessions/{name:str}/decisions/{id:str}/outcomes/{arm:str}/{outcome:int}",
+    responses=problems(404, 409, 410, 413, 415, 422),
+    summary="Correct an outcome",
+    opt=takes(bodies.ValueSent),
+)
+async def correct(
+    request: Asked,
+    name: Name,
+    id: Id,
+    arm: Annotated[str, PathParameter(description="Its number, or its id.")],
+    outcome: Annotated[int, PathParameter(description="1 or 2.")],
+) -> bodies.ReceiptTold:
+    """Give an outcome that is known another value: a fact at once, which the policy learns by a rebase."""
+    media(request, JSON)
+    key, body = key_of(request), await request.body()
+    sessions = sessions_of(request)
+
+    def told(session: Session) -> bodies.ReceiptTold:
+        sent = translation.read(body, bodies.ValueSent)
+        place, by = translation.arm_of(arm)
+        changes(sessions, name)
+        given: dict[str, Any] = {"reason": sent.reason, "sample": sent.sample, "key": key, "by": sent.by or by}
+        return translation.receipt_told(session.correct(id, place, outcome, sent.value, **given))
+
+    return await sessions.do(name, told)
+
+
+@post(
+    "/v1/sessions/{name:str}/decisions/{id:str}/played",
+    status_code=200,
+    responses=problems(404, 409, 410, 422),
+    summary="Say that a decision was acted upon",
+)
+async def played(request: Asked, name: Name, id: Id) -> bodies.StateTold:
+    """Whatever comes of it; outcomes say so too."""
+    return await _said(request, name, id, "played")
+
+
+@post(
+    "/v1/sessions/{name:str}/decisions/{id:str}/withdrawal",
+    status_code=200,
+    responses=problems(404, 409, 410, 422),
+    summary="Say that a decision never will be acted upon",
+)
+async def withdraw(request: Asked, name: Name, id: Id) -> bodies.StateTold:
+    """Nothing is waited for any more, and its key is used up."""
+    return await _said(request, name, id, "withdraw")
+
+
+async def _said(request: Asked, name: str, id: str, what: str) -> bodies.StateTold:
+    sessions = sessions_of(request)
+
+    def told(session: Session) -> bodies.StateTold:
+        changes(sessions, name)
+        getattr(session, what)(id)
+        return bodies.StateTold(decision=id, state=session.state(id))
+
+    return await sessions.do(name, told)
+
+
+@post(
+    "/v1/sessions/{name:str}/records",
+    responses=problems(404, 409, 413, 415, 422),
+    summary="Teach somebody else's choice",
+    opt=takes(bodies.RecordSent),
+)
+async def record(request: Asked, name: Name) -> Response[bodies.ReceiptTold]:
+    """Learn from a round that somebody else decided, as from a log."""
+    media(request, JSON)
+    key, body = key_of(request), await request.body()
+    sessions = sessions_of(request)
+
+    def told(session: Session) -> bodies.ReceiptTold:
+        sent = translation.read(body, bodies.RecordSent)
+        round, counted = translation.round_of(sent.round)
+        arms, outcomes = translation.outcomes_of(sent)
+        changes(sessions, name)
+        given: dict[str, Any] = {"probabilities": sent.probabilities, "key": key, "by": sent.by}
+        return translation.receipt_told(session.record(round, arms, outcomes, counted=counted, **given))
+
+    return Response(await sessions.do(name, told), status_code=201)
+
+
+@post("/v1/sessions/{name:str}/rebase", status_code=200, responses=problems(404, 409), summary="Learn corrections")
+async def rebase(request: Asked, name: Name) -> bodies.RebaseTold:
+    """Teach the policy anew, from its beginning, with the values now in force."""
+    sessions = sessions_of(request)
+
+    def told(session: Session) -> bodies.RebaseTold:
+        changes(sessions, name)
+        done = session.rebase()
+        return bodies.RebaseTold(corrections=done.corrections, decisions=list(done.decisions))
+
+    return await sessions.do(name, told)
+
+
+ROUTES = [observe, correct, played, withdraw, record, rebase]

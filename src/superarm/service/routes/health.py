@@ -1,0 +1,29 @@
+"""Whether the service lives, and whether it is ready."""
+
+from __future__ import annotations
+
+from litestar import Response, get
+from litestar.openapi.datastructures import ResponseSpec
+
+from superarm.service import bodies
+from superarm.service.asked import Asked, sessions_of
+
+
+@get("/healthz", sync_to_thread=False, summary="Whether the process answers")
+def healthz() -> bodies.HealthTold:
+    """Yes, if you read this."""
+    return bodies.HealthTold(status="ok")
+
+
+NOT_YET = ResponseSpec(data_container=bodies.HealthTold, description="Not yet.", generate_examples=False)
+
+
+@get("/readyz", responses={503: NOT_YET}, summary="Whether decisions can be made")
+async def readyz(request: Asked) -> Response[bodies.HealthTold]:
+    """Only when the journals are replayed, the loops are compiled, and the store can be written to."""
+    sessions = sessions_of(request)
+    status = await sessions.readiness()
+    return Response(bodies.HealthTold(status=status), status_code=200 if status == "ready" else 503)
+
+
+ROUTES = [healthz, readyz]

@@ -1,0 +1,164 @@
+"""The sessions that a service holds: opened once, asked in threads, each with a queue of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from superarm.errors import Conflict, SuperarmError
+from superarm.feasible import AtMost
+from superarm.kernels.stationary import Matern52
+from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
+from superarm.policies.policy import Policy
+from superarm.policies.tcgp_ucb import TCGPUCB
+from superarm.posteriors.gaussian_process import ExactPosterior
+from superarm.rewards.simple import Sum
+from superarm.round import Round
+from superarm.service.problems import Busy, UnknownSession
+from superarm.sessions.session import Session
+from superarm.sessions.stores.shelf import Shelf, shelf_at
+
+A = TypeVar("A")
+WIDTH = 8  # requests of a session that are at work together: while one is committed the next ones are made
+THREADS = 64
+RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
+
+
+@dataclass(eq=False)
+class Held:
+    """A session that is open, and how many requests are in it."""
+
+    session: Session
+    gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(WIDTH))
+    inside: int = 0
+
+
+def warm_up() -> None:
+    """Load the compiled loops, or compile them, by a few rounds that nobody keeps."""
+    round = Round(
+        t=1, contexts=np.linspace(0.0, 1.0, 8)[:, None], groups=[0, 1] * 4, constraint=Sum() >= 0.1, feasible=AtMost(3)
+    )
+    posterior = ExactPosterior(Matern52(lengthscale=0.5), noise_std=0.1)
+    policies: tuple[Policy, ...] = (TCGPUCB(posterior, learn=False), TCGPUCB(), CautiousTCGPUCB())
+    for policy in policies:
+        arms = policy.select(round).arms
+        policy.update(round, arms, np.full((len(arms), 2), 0.5))
+        policy.select(round)
+
+
+class Sessions:
+    """All sessions of a store.
+
+    Parameters
+    ----------
+    store
+        path of a file, or an address, as :meth:`superarm.Session.open` takes it
+    queue
+        requests of one session that may wait or be at work; more are refused
+    durability
+        as of :meth:`superarm.Session.open`
+    """
+
+    def __init__(self, store: str, *, queue: int = 64, durability: str = "full") -> None:
+        self.store, self.queue, self.durability = store, queue, durability
+        self.shelf: Shelf = shelf_at(store)
+        self.ready = False
+        self._held: dict[str, Held] = {}
+        self._opening = threading.Lock()
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="session")
+
+    async def start(self) -> None:
+        """Open all sessions, so that the first requests do not wait for a replay; then the service is ready."""
+        await self.apart(warm_up)
+        for name in await self.apart(self.names):
+            await self.held(name)
+        self.ready = True
+
+    async def readiness(self) -> str:
+        """ready, or what is still to come or out of reach, in a word."""
+        if not self.ready:
+            return "starting"
+        try:
+            await self.apart(self.shelf.check)
+        except SuperarmError:
+            return "unreachable"
+        return "ready"
+
+    def names(self) -> list[str]:
+        """Of all sessions that have begun."""
+        return self.shelf.sessions()
+
+    def states(self) -> dict[str, str]:
+        """Sessions that are paused or archived."""
+        return self.shelf.read("state")
+
+    async def apart(self, call: Callable[[], A]) -> A:
+        """What a call returns, made in a thread, while the event loop goes on."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, call)
+
+    async def held(self, name: str) -> Held:
+        """A session that is open, or is opened now."""
+        found = self._held.get(name)
+        return found if found is not None else await self.apart(lambda: self._open(name))
+
+    def _open(self, name: str) -> Held:
+        with self._opening:  # one of those who ask for it opens it
+            found = self._held.get(name)
+            if found is None:
+                if name not in self.names():
+                    raise UnknownSession(name)
+                found = Held(Session.open(self.store, name=name, durability=self.durability))
+                self._held[name] = found
+            return found
+
+    async def create(self, name: str, policy: Policy, settings: dict[str, Any]) -> Held:
+        """A new session."""
+
+        def make() -> Held:
+            with self._opening:
+                if name in self._held or name in self.names():
+                    raise Conflict(f"there is a session {name!r} already")
+                session = Session.open(self.store, name=name, policy=policy, durability=self.durability, **settings)
+                return self._held.setdefault(name, Held(session))
+
+        return await self.apart(make)
+
+    async def do(self, name: str, call: Callable[[Session], A], *, patience: float | None = None) -> A:
+        """What a call of a session returns; refused where too many wait, or nobody is free within ``patience``."""
+        held = await self.held(name)
+        if held.inside >= self.queue:
+            raise Busy(f"{held.inside} requests of session {name!r} wait already; nothing was done")
+        held.inside += 1
+        try:
+            begun = time.perf_counter()
+            try:
+                await asyncio.wait_for(held.gate.acquire(), patience)
+            except TimeoutError:
+                waited = time.perf_counter() - begun
+                raise Busy(f"no room within {waited:.3f} s in session {name!r}; nothing was done") from None
+            try:
+                return await self.apart(lambda: call(held.session))
+            finally:
+                held.gate.release()
+        finally:
+            held.inside -= 1
+
+    async def switch(self, name: str, state: str) -> None:
+        """Pause a session, archive it, or let it go on."""
+        await self.held(name)
+        await self.apart(lambda: self.shelf.write("state", name, None if state == RUNNING else state))
+
+    def close(self) -> None:
+        """End the threads, then let go of all sessions, each with a snapshot."""
+        self._pool.shutdown(wait=True)
+        for held in self._held.values():
+            held.session.close()
+        self._held.clear()
+        self.shelf.close()

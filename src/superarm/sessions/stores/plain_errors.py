@@ -1,0 +1,34 @@
+"""Errors of SQLite, as superarm says them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from superarm.errors import StoreUnavailable, UnreadableFile
+
+REASONS = {  # by the first word of SQLite's name of the error
+    "BUSY": "another process holds it, and did not let go; try again",
+    "LOCKED": "another process holds it, and did not let go; try again",
+    "FULL": "the disk is full; make room and try again",
+    "READONLY": "the file, or the folder that it is in, cannot be written to",
+    "PERM": "the file cannot be opened with the rights of this user",
+    "CANTOPEN": "the file cannot be opened; there must be a folder for it that can be written to",
+    "IOERR": "the disk refused to read or write",
+    "NOMEM": "there is not enough memory",
+}
+
+
+@contextmanager
+def plain_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say what SQLite refuses of a file in words, as an error of superarm."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_")
+        word = code.partition("_")[0]
+        if word in ("NOTADB", "CORRUPT", "FORMAT", "CONSTRAINT") or "decode to UTF-8" in str(error):
+            raise UnreadableFile(f"{path}: damaged, or not a journal of superarm ({error})") from error
+        raise StoreUnavailable(f"{path}: {REASONS.get(word, 'SQLite failed')} ({error})") from error

@@ -1,0 +1,70 @@
+"""How the command speaks: to a terminal of any encoding, with mistakes in one line."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from superarm.errors import SuperarmError
+
+
+class _Output(Console):
+    """A console that says of an error which file is meant: the one that it writes to."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        try:
+            super().print(*objects, **options)
+        except OSError as error:
+            error.filename = "standard output"
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())  # or Python tries again when it ends
+            raise
+
+
+console = _Output(highlight=False)
+INTERRUPTED = 130
+
+
+def _plain_signs(error: UnicodeError) -> tuple[str, int]:
+    """What to print for signs that the encoding of a terminal does not have."""
+    assert isinstance(error, UnicodeEncodeError)
+    signs = {"±": "+/-", "–": "-", "−": "-", "÷": "/", "’": "'", "…": "..."}  # noqa: RUF001  # true signs
+    return "".join(signs.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("superarm.plain", _plain_signs)
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """A mistake or a missing file is one line, not a traceback; an interruption says how to go on."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # being asked to end is an interruption too
+    try:
+        yield
+    except (SuperarmError, OSError) as error:
+        said = _words(error) if isinstance(error, OSError) else str(error)
+        Console(stderr=True, highlight=False).print(Text("superarm: ", style="red").append(said, ""), soft_wrap=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        Console(stderr=True).print("\ninterrupted; the same command goes on where it stopped")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _words(error: OSError) -> str:
+    """What the system refused, without the number and the quotes that Python puts around a path."""
+    if error.strerror is None:
+        return str(error)
+    return error.strerror if error.filename is None else f"{os.fspath(error.filename)}: {error.strerror}"
+
+
+def warn(line: str | None) -> None:
+    """Say a warning, if there is one."""
+    if line is not None:
+        console.print(Text("warning: ", style="yellow").append(line, ""), soft_wrap=True)
