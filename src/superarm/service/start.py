@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.service.app import application
+from superarm.service.page.routes import page
 from superarm.service.serving import checked_bind, first_words, serving
 from superarm.service.sessions import Sessions
 from superarm.sessions.session import Session
@@ -21,6 +22,6 @@ def serve(store: str, bind: str, *, said: Callable[[str], None]) -> None:
     if not names:
         Session.open(store, name=FIRST, policy=CautiousTCGPUCB()).close()
         names = [FIRST]
-    app = application(held)
+    app = application(held, more=[page()])
     server = serving(app, bind, lambda address: said(first_words(address, names[0], token=False)))
     server.run()

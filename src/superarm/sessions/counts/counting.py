@@ -126,6 +126,7 @@ class Counts:
             return
         ids = dict.fromkeys(event.decision for event in events if event.decision is not None)
         standings = [standing for id in ids if (standing := self.store.standing(id)) is not None]
+        standings = [each for each in standings if not each.archived]  # of these, what was counted stays
         found = []
         for each in standings:
             with suppress(UnreadableFile):  # parts that are no longer kept: what was counted of it stays
