@@ -278,3 +278,18 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(tmp_path):
     assert "Traceback" not in errors
     subprocess.run(command, check=True, capture_output=True)
     assert len(pl.read_parquet(out / "results.parquet")) == 2 * 3 * 400
+
+
+def test_a_study_to_start_from_runs_resumes_and_is_never_written_over(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert superarm("new").exit_code == 0
+    again = superarm("new")
+    assert (again.exit_code, "study.py: File exists" in again.output) == (1, True)
+    words = ("run", "study.py", "--rounds", "2", "--runs", "1", "--jobs", "1")
+    first = superarm(*words)
+    assert first.exit_code == 0
+    assert "mine" in first.output
+    assert superarm(*words).output.splitlines()[-6:] == first.output.splitlines()[-6:]
+    assert (tmp_path / "results" / "study" / "results.parquet").exists()
+    other = superarm("run", "study.py:other")
+    assert (other.exit_code, "study.py to hold other" in other.output) == (1, True)

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import superarm as sa
 from superarm.environments.federated import Federated
@@ -207,16 +208,46 @@ def test_rounds_that_can_be_read_once_and_repeat_their_number():
     assert trace["optimal_reward"].to_list() == [1.0, 1.0, 1.0]
 
 
-def test_a_policy_must_select_a_selection():
-    class Careless:
+class Fixed:
+    def __init__(self, answer):
+        self.answer = answer
+
+    def select(self, round):
+        return self.answer
+
+    def update(self, round, arms, outcomes):
+        pass
+
+
+def test_a_policy_may_name_its_arms_alone():
+    class Whole(Fixed):
         def select(self, round):
-            return np.array([0])
+            return sa.Selection.of(
+                self.answer, round=round, index=np.zeros(len(round)), good=sa.GoodSubgroups(round, None)
+            )
 
-        def update(self, round, arms, outcomes):
-            pass
+    timed = ["select_seconds", "update_seconds"]
+    plain = simulate(Fixed([1, 0]), SMALL, rounds=3).drop(timed)
+    assert plain["arms"].to_list() == [[0, 1]] * 3
+    assert_frame_equal(plain, simulate(Whole([0, 1]), SMALL, rounds=3).drop(timed))
 
-    with pytest.raises(ValueError, match="select returns a Selection"):
-        simulate(Careless(), SMALL, rounds=1)
+
+@pytest.mark.parametrize("answer", [None, "none", [0, 0], [-1], [10**6], [0.5], {"arms": 1}])
+def test_what_names_no_arms_is_refused(answer):
+    with pytest.raises(ValueError, match="policy: expected one whose select returns a Selection, or arms: "):
+        simulate(Fixed(answer), SMALL, rounds=1)
+
+
+def test_arms_that_the_round_does_not_allow_are_refused():
+    class Two(sa.environments.Federated):
+        def rounds(self, rng):
+            for round in super().rounds(rng):
+                yield replace(round, feasible=sa.AtMost(2))
+
+    with pytest.raises(
+        ValueError, match=r"policy: expected arms that AtMost\(k=2, per_group=None\) allows, got \[0, 1, 2\]"
+    ):
+        simulate(Fixed([0, 1, 2]), Two(), rounds=1)
 
 
 @pytest.mark.parametrize("policy", ["tcgp-ucb", None, sa.CUCB, object()])

@@ -5,8 +5,6 @@ the policies, and the suites that check an implementation of your own.
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm import errors
@@ -52,27 +50,18 @@ from superarm.sessions.check_store import check_store
 from superarm.sessions.decision import Decision
 from superarm.sessions.session import Session
 from superarm.storage import storable
+from superarm.version import __version__
 
 if TYPE_CHECKING:
     from superarm import calibration, datasets, environments, experiments, federated, theory
+    from superarm.comparison import compare
     from superarm.simulation import simulate
 
-
-def _version() -> str:
-    try:
-        return version("superarm")
-    except PackageNotFoundError:  # imported from its source, which says it too
-        import tomllib
-
-        project = Path(__file__).parents[2] / "pyproject.toml"
-        return str(tomllib.loads(project.read_text("utf-8"))["project"]["version"]) if project.exists() else "unknown"
-
-
-__version__ = _version()
 
 # The world around a round is imported when it is first asked for: playing a round needs neither frames nor plots.
 _LATER = {
     "simulate": "superarm.simulation",
+    "compare": "superarm.comparison",
     "environments": "superarm.environments",
     "datasets": "superarm.datasets",
     "experiments": "superarm.experiments",
@@ -86,7 +75,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(_LATER[name])
-    return getattr(module, name) if name == "simulate" else module
+    return getattr(module, name) if name in ("simulate", "compare") else module
 
 
 def __dir__() -> list[str]:
@@ -159,6 +148,7 @@ __all__ = [
     "Session",
     "Decision",
     "simulate",
+    "compare",
     "environments",
     "datasets",
     "experiments",

@@ -11,6 +11,7 @@ import sys
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,7 +34,7 @@ from superarm.sessions.start import session_names
 from superarm.sessions.stores.postgres.address import from_command
 from superarm.terminal import console, plain_errors, warn
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
 app.add_typer(data, name="data")
 session = typer.Typer(no_args_is_help=True, help="Look at durable sessions, check, save, export and explain them.")
@@ -87,7 +88,9 @@ def list_() -> None:
 
 @app.command()
 def run(
-    name: Annotated[str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}.")],
+    name: Annotated[
+        str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}; or a file of your own, as study.py.")
+    ],
     runs: Annotated[int | None, typer.Option(min=1, help="Independent runs; by default the paper's number.")] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="Rounds T; by default the paper's number.")] = None,
     seed: Seed = 0,
@@ -110,7 +113,7 @@ def run(
         chosen = None if policies is None else tuple(part.strip() for part in policies.split(",") if part.strip())
         experiment = study(name, data=data, console=console).with_changes(rounds=rounds, runs=runs, policies=chosen)
         experiment = with_sweep(experiment) if sweep else experiment
-        folder = out or Path("results") / name
+        folder = out or Path("results") / (name if name in STUDIES else experiment.name)
         found = runner.run(experiment, folder=folder, seed=seed, jobs=jobs)
         from superarm.report.folder import table, warning
 
@@ -120,6 +123,17 @@ def run(
             console.print(f"data: {experiment.data}", markup=False)
         where = f"results in {folder}; for figures and a page:  superarm report {folder}"
         console.print(where, soft_wrap=True, markup=False)
+
+
+@app.command()
+def new(
+    file: Annotated[Path, typer.Argument(help="The file to write.")] = Path("study.py"),
+) -> None:
+    """Write a study to start from: an environment and a policy of your own, beside two of superarm's."""
+    with plain_errors():
+        with file.open("x", encoding="utf-8") as written:  # never over another
+            written.write(resources.files("superarm.experiments").joinpath("starter.txt").read_text(encoding="utf-8"))
+        console.print(f"written: {file}; to run it:  superarm run {file}", soft_wrap=True, markup=False)
 
 
 @app.command()

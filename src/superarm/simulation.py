@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 import warnings
 import zlib
@@ -20,7 +21,7 @@ from superarm.errors import InvalidArgument, safe_repr
 from superarm.policies.policy import Policy
 from superarm.regret import Performance, optimum, performance, super_arm_regret, total_regret
 from superarm.round import Round
-from superarm.selection import Selection
+from superarm.selection import Selection, Status
 
 Entropy = int | tuple[int, ...]
 
@@ -63,11 +64,7 @@ def play(
     delay, waiting = _delay(environment), deque[tuple[Round, IntArray, Array]]()
     for round in itertools.islice(environment.rounds(arrivals), rounds):
         start = time.perf_counter()
-        selection = policy.select(round)
-        if not isinstance(selection, Selection):
-            raise InvalidArgument(
-                "policy", "one whose select returns a Selection (see Selection.of)", safe_repr(selection)
-            )
+        selection = _selection(policy.select(round), round)
         selected = time.perf_counter()
         waiting.append((round, selection.arms, environment.outcomes(round, noise)[selection.arms]))
         observed = time.perf_counter()
@@ -97,6 +94,23 @@ def play(
         }
     for late in waiting:
         policy.update(*late)
+
+
+def _selection(answer: Any, round: Round) -> Selection:
+    """What a policy answered; one of nobody's library may name its arms alone, of which nothing else is claimed."""
+    if isinstance(answer, Selection):
+        return answer
+    try:
+        arms = np.sort(round.check_arms(answer))
+    except InvalidArgument as error:
+        expected = f"one whose select returns a Selection, or arms: {error.expected}"
+        raise InvalidArgument("policy", expected, error.came) from None
+    short = len(arms) < round.feasible.totals(len(round))[0]
+    if not short and not round.feasible.allows(arms, round.grouping):
+        raise InvalidArgument("policy", f"arms that {round.feasible} allows", safe_repr(arms.tolist()))
+    return Selection(
+        arms=arms, value=0.0, upper_bound=math.inf, status=Status.LIMIT, solver="custom", seconds=0.0, groups=()
+    )
 
 
 def _delay(environment: Environment) -> int:

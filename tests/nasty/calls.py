@@ -513,6 +513,27 @@ CALLS: dict[str, Call] = {
         most={"rounds": (20, "rounds that are played")},
         lookalikes=FRAMES,
     ),
+    "compare": Call(
+        lambda: (
+            sa.compare,
+            {
+                "policies": {"mine": sa.CUCB},
+                "environment": federated(),
+                "rounds": 1,
+                "runs": 1,
+                "seed": 0,
+                "out": folder() / "out",
+                "workers": 1,
+            },
+        ),
+        takes={"out": ("none", "text"), "workers": ("none",), "environment": ("classes",)},
+        most={
+            "rounds": (3, "rounds that are played"),
+            "runs": (3, "runs that are played"),
+            "workers": (2, "processes"),
+        },
+        lookalikes={("environment", "an environment"): "it is one, and large"},
+    ),
     # --- sessions
     "Session.open": Call(
         lambda: (

@@ -16,11 +16,11 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PanicException
 
-import superarm
 from superarm.errors import ForeignResults, UnreadableFile
 from superarm.experiments.experiment import DataKind, Experiment
 from superarm.simulation import PLAYED
 from superarm.storage import TEMPORARY, replace_file
+from superarm.version import __version__
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -198,7 +198,7 @@ def _environments(experiment: Experiment, seed: int) -> list[str] | None:
 def claim_folder(folder: Path, experiment: Experiment, seed: int) -> None:
     """Make the folder this experiment's, or refuse one that belongs to another."""
     wanted = configuration(experiment, seed)
-    packages = {"superarm": superarm.__version__, **{name: version(name) for name in PACKAGES}}
+    packages = {"superarm": __version__, **{name: version(name) for name in PACKAGES}}
     versions = {"python": platform.python_version(), **packages}
     if (folder / "manifest.json").exists():
         manifest = _manifest(folder)
@@ -223,6 +223,20 @@ def write(folder: Path, frame: pl.DataFrame) -> None:
     content = as_parquet(frame)
     _write_manifest(folder, {**_manifest(folder), DIGEST: hashlib.sha256(content).hexdigest()})
     replace_file(folder / "results.parquet", content)
+
+
+def save(folder: Path, results: Results) -> None:
+    """Write results into a folder that is new or empty, or holds the same ones already."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / "manifest.json").exists():
+        held = _manifest(folder)
+        if held.get(DIGEST) == results.manifest.get(DIGEST):
+            return
+        raise ForeignResults(f"{folder}: holds other results; give another folder, or delete this one")
+    if any(not entry.name.startswith(TEMPORARY) for entry in folder.iterdir()):
+        raise ForeignResults(f"{folder}: is not empty and holds no manifest; give another folder")
+    _write_manifest(folder, results.manifest)
+    write(folder, results.frame)
 
 
 def as_parquet(frame: pl.DataFrame) -> bytes:

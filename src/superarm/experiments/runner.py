@@ -89,9 +89,13 @@ class Unit:
         rows = []
         # One BLAS thread a process: more would fight over the cores, and sums in another order give other bits.
         with threadpool_limits(1), self.pulse.open("wb", buffering=0) as pulse:
-            for row in play(policy, environment, rounds=self.experiment.rounds, seed=entropy):
-                rows.append(row)
-                pulse.write(b".")
+            try:
+                for row in play(policy, environment, rounds=self.experiment.rounds, seed=entropy):
+                    rows.append(row)
+                    pulse.write(b".")
+            except Exception as error:
+                error.add_note(f"policy {self.policy}, round {len(rows) + 1} of run {self.run}")
+                raise
         table = as_parquet(pl.DataFrame(rows, schema=PLAYED))
         replace_file(self.rows, hashlib.sha256(table).digest() + table)
 

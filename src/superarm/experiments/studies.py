@@ -19,6 +19,7 @@ from superarm.experiments.experiment import (
     name_with_settings,
     varied,
 )
+from superarm.experiments.own import study_in
 from superarm.experiments.paper import STUDIES
 
 POLICIES = {
@@ -38,7 +39,7 @@ POLICIES = {
     "uniform": "random feasible super arms",
     "clairvoyant": "the benchmark: plays on the truth",
 }
-OWN = {
+OURS = {
     "federated": paper.federated,
     "tradeoff": paper.tradeoff,
     "problems": paper.problems,
@@ -68,13 +69,19 @@ def with_sweep(experiment: Experiment) -> Experiment:
 
 
 def study(name: str, *, data: str | None = None, console: Console | None = None) -> Experiment:
-    """The study of this name; ``data`` is a MovieLens folder, ``"synthetic"``, or None for what was fetched."""
+    """The study of this name, or that a file or module holds (see :func:`superarm.experiments.own.study_in`).
+
+    ``data`` is a MovieLens folder, ``"synthetic"``, or None for what was fetched.
+    """
+    if name != "movies" and data is not None:
+        raise InvalidArgument("data", f"nothing: {name} uses no data", safe_repr(data))
+    if name.partition(":")[0].endswith(".py") or ":" in name:
+        return study_in(name)
     if name not in STUDIES:
-        raise InvalidArgument("study", f"one of {', '.join(STUDIES)}", safe_repr(name))
+        expected = f"one of {', '.join(STUDIES)}, or a file of your own, as study.py"
+        raise InvalidArgument("study", expected, safe_repr(name))
     if name != "movies":
-        if data is not None:
-            raise InvalidArgument("data", f"nothing: {name} uses no data", safe_repr(data))
-        return OWN[name]()
+        return OURS[name]()
     return paper.movies(*_movielens(data, console))
 
 

@@ -1,0 +1,205 @@
+"""Studies of one's own: any policies on any environment, run as the studies of the paper are."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from superarm.arguments import weight, whole_number
+from superarm.environments.environment import Environment
+from superarm.errors import InvalidArgument, safe_repr
+from superarm.experiments.experiment import BENCHMARK, Experiment, Maker, Setting, named
+from superarm.policies.baselines.acc_ucb import ACCUCB
+from superarm.policies.baselines.cc_mab import CCMAB
+from superarm.policies.baselines.cucb import CUCB
+from superarm.policies.baselines.gp_ucb import OCLOKUCB
+from superarm.policies.baselines.reference import Clairvoyant, Uniform
+from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
+from superarm.policies.policy import Policy
+from superarm.policies.tcgp_ts import TCGPTS
+from superarm.policies.tcgp_ucb import TCGPUCB
+
+# Policies by name, told nothing beforehand.
+BY_NAME: dict[str, Maker] = {
+    "cautious": lambda s, confidence=0.99: CautiousTCGPUCB(confidence=confidence, seed=s.seed),
+    "tcgp-ucb": lambda s, zeta=0.5, beta_scale=1.0: TCGPUCB(zeta=zeta, beta_scale=beta_scale, seed=s.seed),
+    "tcgp-ts": lambda s: TCGPTS(seed=s.seed),
+    "oclok-ucb": lambda s: OCLOKUCB(seed=s.seed),
+    "acc-ucb": lambda s: ACCUCB(horizon=s.rounds, seed=s.seed),
+    "cc-mab": lambda s: CCMAB(horizon=s.rounds, seed=s.seed),
+    "cucb": lambda s: CUCB(seed=s.seed),
+    "uniform": lambda s: Uniform(seed=s.seed),
+    BENCHMARK: lambda s: Clairvoyant(s.environment),
+}
+
+Made = Callable[..., Any] | str
+World = Environment | Callable[..., Environment]
+
+
+def study(
+    policies: Mapping[str, Made],
+    environment: World,
+    *,
+    rounds: int,
+    runs: int = 5,
+    zeta: float = 0.5,
+    name: str = "own",
+    title: str | None = None,
+) -> Experiment:
+    """A study of one's own, for :func:`superarm.compare` and ``superarm run study.py``.
+
+    Parameters
+    ----------
+    policies
+        by a name of yours, what makes each policy anew in every run: a class or function that takes a seed, or nothing;
+        or a name that ``superarm list`` shows, with settings if you like ("cautious confidence=0.95"), which is told
+        nothing beforehand. The clairvoyant is always added, as rewards are measured beside its.
+    environment
+        an environment that every run shares, or a function of the run's seed that makes one
+    rounds, runs
+        how long and how often
+    zeta
+        weight of the group regret in the total regret
+    name, title
+        a word for columns and folders, and a line for people
+
+    >>> import superarm as sa
+    >>> own = sa.experiments.study({"mine": sa.Uniform, "theirs": "cautious"}, sa.environments.Federated(), rounds=10)
+    >>> list(own.policies), own.runs
+    (['mine', 'theirs', 'clairvoyant'], 5)
+    """
+    if not isinstance(policies, Mapping) or not policies:
+        raise InvalidArgument("policies", "a mapping from names to what makes policies", safe_repr(policies))
+    rounds, runs = whole_number("rounds", rounds, 1), whole_number("runs", runs, 1)
+    zeta = weight("zeta", zeta)
+    if not isinstance(name, str) or not name:
+        raise InvalidArgument("name", "a word", safe_repr(name))
+    if title is not None and not isinstance(title, str):
+        raise InvalidArgument("title", "text, or None", safe_repr(title))
+    makers: dict[str, Maker] = {}
+    for each, made in policies.items():
+        if not isinstance(each, str) or not each.strip():
+            raise InvalidArgument("policies", "text as names", safe_repr(each))
+        if each == BENCHMARK and made != BENCHMARK:
+            raise InvalidArgument("policies", f"another name than {BENCHMARK}, which every study has", safe_repr(each))
+        makers[each] = (
+            named(made, BY_NAME)[1] if isinstance(made, str) else partial(_policy, each, _checked(each, made))
+        )
+    makers[BENCHMARK] = BY_NAME[BENCHMARK]
+    world = partial(_environment, environment)
+    trial = Setting(rounds=rounds, seed=0, environment=world(0))
+    for make in makers.values():
+        make(trial)  # what cannot be made is refused now, not in the midst of a run
+    return Experiment(
+        name=name,
+        title=title or "A comparison of " + ", ".join(policies),
+        environment=world,
+        policies=makers,
+        rounds=rounds,
+        runs=runs,
+        zeta=zeta,
+        settings={
+            "environment": _described(environment),
+            **{f"policy {each}": _described(made) for each, made in policies.items()},
+        },
+    )
+
+
+def study_in(place: str) -> Experiment:
+    """The study that a file or a module holds: ``study.py``, ``study.py:name`` or ``module:name``; name: ``study``."""
+    where, _, name = place.partition(":")
+    module = _module(where)
+    found = getattr(module, name or "study", None)
+    if not isinstance(found, Experiment):
+        raise InvalidArgument(
+            "study", f"{where} to hold {name or 'study'} = superarm.experiments.study(...)", safe_repr(found)
+        )
+    return found
+
+
+def _module(where: str) -> ModuleType:
+    path = Path(where)
+    if path.suffix != ".py":
+        try:
+            return importlib.import_module(where)
+        except ImportError as error:
+            raise InvalidArgument(
+                "study", "a name that 'superarm list' shows, a file or a module", str(error)
+            ) from None
+    if not path.is_file():
+        raise InvalidArgument("study", "a file", f"{where}, which is not there")
+    spec = importlib.util.spec_from_file_location(f"study in {path.name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module  # data classes look there
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        # Workers could not import it: what belongs to no module that is there goes to them as it is.
+        del sys.modules[module.__name__]
+    return module
+
+
+def _checked(name: str, made: Made) -> Callable[..., Any]:
+    if not isinstance(made, str) and callable(made):
+        return made
+    expected = f"for {name}, what makes a policy, as lambda seed: CautiousTCGPUCB(seed=seed), or a name"
+    raise InvalidArgument("policies", expected, safe_repr(made))
+
+
+def _policy(name: str, make: Callable[..., Any], setting: Setting) -> Policy:
+    found = _called(f"policies: {name}", make, setting.seed)
+    if not isinstance(found, Policy) or isinstance(found, type):
+        raise InvalidArgument("policies", f"{name} to make an object with select and update", safe_repr(found))
+    return found
+
+
+def _environment(environment: World, seed: int) -> Environment:
+    found: Any = environment
+    if isinstance(environment, type) or not isinstance(environment, Environment):
+        if not callable(environment):
+            expected = "an object with rounds, expected_outcomes and outcomes, or a function of a seed that makes one"
+            raise InvalidArgument("environment", expected, safe_repr(environment))
+        found = _called("environment", environment, seed)
+    if not isinstance(found, Environment) or isinstance(found, type):
+        expected = "one that makes an object with rounds, expected_outcomes and outcomes"
+        raise InvalidArgument("environment", expected, safe_repr(found))
+    return found
+
+
+def _called(argument: str, make: Callable[..., Any], seed: int) -> Any:
+    """What ``make`` gives, with the seed where it takes one."""
+    try:
+        parameters = inspect.signature(make).parameters
+    except (TypeError, ValueError):
+        parameters = inspect.signature(lambda: None).parameters
+    if "seed" in parameters and parameters["seed"].kind is not inspect.Parameter.POSITIONAL_ONLY:
+        return make(seed=seed)
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [each for each in parameters.values() if each.default is each.empty and each.kind in positional]
+    if len(needed) > 1:
+        raise InvalidArgument(argument, "what takes a seed, or nothing", f"one that needs {len(needed)} arguments")
+    return make(seed) if needed else make()
+
+
+def _described(made: Any) -> str:
+    """What it is, and which code: a folder of results is not continued with another."""
+    if isinstance(made, str):
+        return made
+    plain = made if isinstance(made, type) or inspect.isroutine(made) else type(made)
+    words = f"{plain.__module__}.{plain.__qualname__}"
+    if plain is not made and type(made).__repr__ is not object.__repr__:  # type: ignore[comparison-overlap]  # inherited
+        words = safe_repr(made)
+    try:
+        source = inspect.getsource(plain)
+    except (OSError, TypeError):
+        return words
+    return f"{words}, source {hashlib.sha256(source.encode()).hexdigest()[:12]}"
