@@ -16,6 +16,7 @@ from superarm.service.page.markup import Html, join, tag
 from superarm.service.page.routes import page
 from superarm.service.sessions import Sessions
 from tests.service.asks import wait_until_ready
+from tests.service.long import costs, long_session
 from tests.service.shops import HOSTILE, shop_session
 
 ODD = "odd <i onclick='x'>name"
@@ -64,7 +65,7 @@ def made(tmp_path_factory):
 def served(path, **state):
     app = application(Sessions(str(path), durability="normal"), more=[page()])
     app.state.update(state)
-    return TestClient(app)
+    return TestClient(app, base_url="http://127.0.0.1")
 
 
 @pytest.fixture
@@ -293,7 +294,7 @@ def test_the_page_is_told_of_news(client, monkeypatch):
 
 def test_a_proxy_may_serve_the_page_under_a_path(path):
     app = application(Sessions(str(path), durability="normal"), more=[page()])
-    with TestClient(app, root_path="/bandit") as client:
+    with TestClient(app, base_url="http://127.0.0.1", root_path="/bandit") as client:
         wait_until_ready(client)
         found = shown(client, "/sessions/shops")
     own = [each[key] for _, each in found.elements for key in ("href", "src", "action") if key in each]
@@ -309,3 +310,13 @@ def test_an_empty_session_says_so(path):
         with sa.Session.open(path, name="new") as session:
             session.decide(contexts=np.eye(2), feasible=sa.AtMost(1))
         assert "no promise to a group was touched" in shown(client, "/sessions/new").text
+
+
+@pytest.mark.slow
+def test_a_long_session_costs_what_a_short_one_does(tmp_path):
+    found = {}
+    for many in (300, 9000):
+        long_session(tmp_path / f"{many}.db", many)
+        found[many] = costs(tmp_path / f"{many}.db")
+    short, long = (sum(each.values()) for each in found.values())
+    assert long < 2.0 * short + 0.05

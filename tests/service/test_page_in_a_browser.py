@@ -5,6 +5,7 @@ import shutil
 import threading
 import time
 
+import httpx
 import pytest
 
 import superarm as sa
@@ -56,6 +57,22 @@ def address(made, tmp_path):
     yield begun[0]
     server.should_exit = server.force_exit = True
     thread.join()
+
+
+def test_a_page_that_is_open_does_not_hold_up_the_end(made, tmp_path):
+    shutil.copy(made, tmp_path / "shop.db")
+    begun = []
+    app = application(Sessions(str(tmp_path / "shop.db"), durability="normal"), more=[page()])
+    server = serving(app, "127.0.0.1:0", begun.append)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not begun:
+        time.sleep(0.02)
+    with httpx.stream("GET", f"{begun[0]}/live", timeout=30) as told:
+        assert "what is new" in next(told.iter_text())
+        server.should_exit = True
+        thread.join(8.0)
+        assert not thread.is_alive()
 
 
 @pytest.fixture(scope="module")

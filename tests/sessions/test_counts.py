@@ -12,6 +12,7 @@ import superarm as sa
 from superarm.sessions.counts import counting, reads
 from superarm.sessions.counts.counting import Counts
 from superarm.sessions.stores.memory import MemoryStore
+from superarm.sessions.stores.postgres.store import PostgresStore
 from superarm.sessions.stores.sqlite import SQLiteStore
 from superarm.sessions.stores.tables import NAMES
 from tests.sessions.shop import outcomes
@@ -128,6 +129,33 @@ def test_a_store_without_tables_is_counted_in_memory():
         counts.catch_up(60)
         assert counts.mark().n == 15
         assert reads.rows(counts.tables, most=99)[11].state == "redacted"
+
+
+def test_postgres_counts_the_same_and_erases_the_same(postgres, monkeypatch):
+    monkeypatch.setattr(counting, "MOST_BINS", 8)
+    url, name = postgres.url, postgres.name()
+    with sa.Session.open(url, name=name, policy=cautious(), durability="normal") as session:
+        stores = [PostgresStore(url, name), PostgresStore(url, name)]
+        for first in (1, 16):
+            busy(session, first=first)
+            threads = [threading.Thread(target=Counts(store).catch_up, args=(60,)) for store in stores]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            counts = Counts(stores[0])
+            assert counts.catch_up(60) == 0
+            assert counts.tables is stores[0]
+            agrees(session, counts)
+        assert [each.label for each in reads.groups_like(counts.tables, "sho")] == ["shop"]
+        assert len(reads.rows(counts.tables, "broken")) > 1
+        session.redact(label="shop")
+        for table in NAMES:
+            assert counts.tables.read(f"SELECT count(*) FROM {table} WHERE session = ?") == [(0,)]
+        with pytest.raises(sa.errors.UnreadableFile), stores[0].writing() as run:
+            run("UPDATE counted SET seq = 'x' WHERE session = ?", (stores[0].number,))
+        for store in stores:
+            store.close()
 
 
 def test_what_is_redacted_is_in_no_table_from_that_moment_on(session):

@@ -52,6 +52,10 @@ class Serving(uvicorn.Server):
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self._begun(f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.config.app.state["ending"] = True  # type: ignore[union-attr]  # lines that stay open, as the page's, end
+        await super().shutdown(sockets)
+
 
 def serving(app: Any, bind: str, begun: Callable[[str], None], **settings: Any) -> Serving:
     """A server of an application at HOST:PORT; ``begun`` is called with its address."""

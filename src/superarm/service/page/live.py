@@ -30,7 +30,7 @@ async def changes(
     sessions, counters = sessions_of(request), counters_of(request)
     end, said = time.monotonic() + LONGEST, time.monotonic()
     yield ServerSentEventMessage(retry=2000, comment="what is new")
-    while time.monotonic() < end and not getattr(sessions, "ending", False):
+    while time.monotonic() < end and not request.app.state.get("ending"):
         held = [(name, (await sessions.held(name)).session) for name in names]
         now = await sessions.apart(partial(_counted, counters, held, decision))
         if now != seen:

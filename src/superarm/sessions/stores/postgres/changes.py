@@ -13,7 +13,9 @@ from superarm.sessions.events import Corrected, Event, Redacted
 from superarm.sessions.standing import Cell, Standing, after, cells, left
 from superarm.sessions.stores import schema
 from superarm.sessions.stores.store import Entry
+from superarm.sessions.stores.tables import NAMES
 
+ERASE = tuple(f"DELETE FROM superarm.{name} WHERE session = %s" for name in NAMES)  # counts of what was erased
 CELL = "arm, outcome, sample, value, seq, assumed"
 Run = Callable[..., Any]  # a statement and its values; what comes is an iterator of rows
 
@@ -175,6 +177,8 @@ def erase(run: Run, session: int, entry: Entry) -> None:
         run(statement, (events.VERSION, events.to_bytes(fact), session, seq))
     if isinstance(entry.event.fact, Redacted):
         run("DELETE FROM superarm.snapshot WHERE session = %s", (session,))
+        for statement in ERASE:
+            run(statement, (session,))
     about = (getattr(fact, "decision", None) for fact in entry.facts.values())
     changed = [decision for decision in dict.fromkeys(about) if decision is not None]
     if changed:

@@ -120,6 +120,20 @@ class Connections:
 
             yield self.patiently(begun)
 
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A connection in a transaction, which is committed at the end, or undone."""
+
+        def begin(connection: Connection) -> None:
+            connection.execute("BEGIN")
+
+        with self.held(begin) as connection:
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except psycopg.Error as error:
+                raise self.plain(error) from None
+
     def patiently(self, work: Callable[[], T], patience: float = SOON) -> T:
         """What comes of work, which is done again for a while where a connection was lost."""
         end, pause = time.monotonic() + patience, 0.02

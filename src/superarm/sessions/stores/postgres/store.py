@@ -17,7 +17,7 @@ from superarm.errors import StoreUnavailable, UnreadableFile
 from superarm.sessions.events import DAMAGE, Event
 from superarm.sessions.standing import Cell, Standing
 from superarm.sessions.stores import schema
-from superarm.sessions.stores.postgres import changes, lease, tables
+from superarm.sessions.stores.postgres import changes, counts, lease, tables
 from superarm.sessions.stores.postgres.connections import PATIENCE, Connection, Connections, is_taken, shared
 from superarm.sessions.stores.postgres.database import prepared
 from superarm.sessions.stores.postgres.lease import Lease, LeaseLost
@@ -279,6 +279,21 @@ class PostgresStore:
 
     def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._open.read(query, (self._session, *values))
+
+    @property
+    def number(self) -> int:
+        """Of the session in the tables of the database."""
+        return self._session
+
+    def read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a query of counts."""
+        return self._read(counts.translated(query), *values)
+
+    @contextmanager
+    def writing(self) -> Iterator[changes.Run]:
+        """Statements of counts, all of which are done when it ends, or none."""
+        with self._open.transaction() as connection:
+            yield lambda statement, values=(): connection.execute(counts.translated(statement), values)
 
     def __repr__(self) -> str:
         return f"PostgresStore(session {self.name!r})"

@@ -11,8 +11,9 @@ from typing import Any
 
 from superarm.errors import StoreUnavailable, UnreadableFile
 from superarm.sessions.stores import schema
-from superarm.sessions.stores.postgres import changes
+from superarm.sessions.stores.postgres import changes, counts
 from superarm.sessions.stores.postgres.changes import Run
+from superarm.sessions.stores.tables import VERSION
 
 FORMAT = schema.FORMAT
 SCHEMA = 1  # of what is the truth
@@ -61,7 +62,8 @@ def is_ready(run: Run, where: str) -> bool:
         raise UnreadableFile(
             f"{where}: written by a later superarm (schema {newest}); this one reads up to {SCHEMA}: upgrade it"
         )
-    return found.get("schema") == str(SCHEMA) and found.get("derived") == str(DERIVED)
+    meant = {"schema": SCHEMA, "derived": DERIVED, "counts": VERSION}
+    return all(found.get(key) == str(value) for key, value in meant.items())
 
 
 def meta(run: Run, where: str) -> dict[str, str]:
@@ -98,6 +100,9 @@ def prepare(run: Run, where: str) -> None:
         for (session,) in list(run("SELECT id FROM superarm.session")):
             changes.derive(run, session)
         _note(run, derived=DERIVED)
+    if found.get("counts") != str(VERSION):
+        counts.prepare(run)
+        _note(run, counts=VERSION)
 
 
 def _note(run: Run, **values: Any) -> None:
