@@ -13,7 +13,7 @@ from superarm.sessions.parts import digest_of
 from superarm.sessions.stores.store import Snapshot
 from superarm.wire.policies import policy_from_bytes, policy_to_bytes
 
-VERSION = 2
+VERSION = 2  # where it changes, older ones are brought forward: nothing can take the place of a base
 LENGTH = 8  # bytes that say how long the header is
 
 

@@ -105,7 +105,7 @@ def verified(store: Store, state: State, here: str) -> Verified:
     else:
         faults += filter(None, [disagreement(replayed, state, exact)])
         if not exact and state.fingerprint == here:
-            faults += _from_oldest(store, state, parts)
+            faults += _from_oldest(store, state, parts, 0 if base is None else base.seq)
     return Verified(
         events=state.seq,
         decisions=decisions,
@@ -126,9 +126,11 @@ def disagreement(replayed: State, state: State, exact: bool) -> str:
     return found and f"a replay from the first event differs by more than {CLOSE:g}: {found}"
 
 
-def _from_oldest(store: Store, state: State, parts: KeptParts) -> list[str]:
+def _from_oldest(store: Store, state: State, parts: KeptParts, since: int) -> list[str]:
     """Whether the events since the oldest snapshot of this fingerprint give every bit of the state."""
-    here = [each for each in store.snapshots() if each.fingerprint == state.fingerprint and each.seq <= state.seq]
+    here = [
+        each for each in store.snapshots() if each.fingerprint == state.fingerprint and since <= each.seq <= state.seq
+    ]
     if not here:
         return []
     replayed = fold.replayed(state_of(here[-1]), _until(store, here[-1].seq, state.seq), parts)

@@ -8,8 +8,11 @@ layout changes they are dropped and written again from the events, so that a mig
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from superarm.errors import UnreadableFile
@@ -53,7 +56,11 @@ Run = Callable[..., Any]  # a statement and its values
 
 
 def prepare(connection: sqlite3.Connection, path: str) -> None:
-    """Make a new file a journal, bring an older one forward, and refuse a newer or foreign one."""
+    """Make a new file a journal, bring an older one forward, and refuse a newer or foreign one.
+
+    The steps forward are one transaction, after a copy of the file as it was: beside it, as ``FILE.schema-1.backup``.
+    """
+    _back_up(connection, path)
     connection.execute("BEGIN IMMEDIATE")
     try:
         found = _meta(connection, path)
@@ -83,6 +90,37 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
             raise UnreadableFile(f"{path}: damaged, or not a journal of superarm ({error!r})") from error
         raise
     connection.execute("COMMIT")
+
+
+def _back_up(connection: sqlite3.Connection, path: str) -> None:
+    """Keep a copy of a file that is to be brought forward, whole or not at all."""
+    old = _schema(connection)
+    if old is None or old >= SCHEMA:
+        return
+    copy = f"{path}.{secrets.token_hex(4)}.tmp"
+    try:
+        connection.execute("VACUUM INTO ?", (copy,))
+        made = sqlite3.connect(copy)
+        try:
+            same = _schema(made) == old  # or another process has brought it forward meanwhile
+        finally:
+            made.close()
+        if same:
+            with open(copy, "rb") as held:
+                os.fsync(held.fileno())
+            os.replace(copy, f"{path}.schema-{old}.backup")
+    finally:
+        with suppress(FileNotFoundError):
+            os.remove(copy)
+
+
+def _schema(connection: sqlite3.Connection) -> int | None:
+    """The number that a journal has; None where the file is something else, or new."""
+    try:
+        rows = dict(connection.execute("SELECT key, value FROM meta"))
+        return int(rows["schema"]) if rows.get("format") == FORMAT else None
+    except (sqlite3.Error, *events.DAMAGE):
+        return None
 
 
 def _meta(connection: sqlite3.Connection, path: str) -> dict[str, str]:
