@@ -261,6 +261,23 @@ def snapshot(file: File, name: Name = "main") -> None:
 
 
 @session.command()
+def compact(
+    file: File,
+    days: Annotated[
+        float | None, typer.Option("--older-than", min=0, help="Days; by default as the session was told, or 30.")
+    ] = None,
+    archive: Annotated[
+        Path | None, typer.Option(help="Folder that old events go to; by default they stay, with the picked arms.")
+    ] = None,
+    name: Name = "main",
+) -> None:
+    """Keep less of decisions that are old and settled, and say what can no longer be done."""
+    with _session(file, name) as held:
+        found = held.compact(None if days is None else 86400.0 * days, archive=archive)
+        console.print(str(found), markup=False, soft_wrap=True)
+
+
+@session.command()
 def explain(
     file: File,
     decision: Annotated[str | None, typer.Argument(metavar="[ID]", help="Of the decision, or how it begins.")] = None,

@@ -459,6 +459,7 @@ CALLS: dict[str, Call] = {
     "CCMAB": Call(lambda: (sa.CCMAB, {"horizon": 10, "alpha": 1.0, "oracle": sa.Automatic(), "seed": 0}), takes=ORACLE),
     "CUCB": Call(lambda: (sa.CUCB, {"oracle": sa.Automatic(), "seed": 0}), takes=ORACLE),
     "Uniform": Call(_with(sa.Uniform, seed=0)),
+    "Uniform.probabilities": Call(_with(sa.Uniform().probabilities, round=a_round(), arms=[0, 3])),
     "Clairvoyant": Call(lambda: (sa.Clairvoyant, {"environment": federated()})),
     "CCMAB.cells_per_side": Call(lambda: (sa.CCMAB(horizon=10).cells_per_side, {"dimension": 2})),
     "CCMAB.control": Call(lambda: (sa.CCMAB(horizon=10).control, {"t": 2, "dimension": 2})),

@@ -6,7 +6,7 @@ from superarm.errors import InvalidArgument
 from superarm.groups import Groups
 from superarm.rewards.custom import Custom
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
-from superarm.rewards.group_reward import Constraint, GroupReward, Sense, Structured, is_good, tolerance
+from superarm.rewards.group_reward import Comparable, Constraint, GroupReward, Sense, Structured, is_good, tolerance
 from superarm.rewards.reward import Additive, Reward, TransformedSum
 from superarm.rewards.simple import Count, Max, Mean, Min, Sum, Variance
 
@@ -152,3 +152,25 @@ def test_equal_rewards_stay_equal():
     assert Mean() == Mean()
     assert hash(Mean()) == hash(Mean())
     assert Mean() != Sum()
+
+
+def test_a_class_in_place_of_a_reward_is_told_what_was_meant():
+    for compare, meant in (
+        (lambda: Sum >= 0.1, r"a reward, as Sum\(\) >= 0.1, got the class Sum itself"),
+        (lambda: Mean <= {"a": 1}, r"a reward, as Mean\(\) <= \{'a': 1\}"),
+        (lambda: Sum >= 0.1, r"a reward, as Sum\(\) >= 0.1"),
+        (lambda: Sum > 0.1, r"a reward, as Sum\(\) >= 0.1"),
+        (lambda: Sum < 0.1, r"a reward, as Sum\(\) <= 0.1"),
+    ):
+        with pytest.raises(InvalidArgument, match=meant):
+            compare()
+
+    class Both(Comparable, GroupReward):  # a protocol may be inherited too
+        monotone = "none"
+
+        def value(self, outcomes, arms):
+            return 0.0
+
+    assert (Both() >= 0.1).threshold == 0.1
+    assert isinstance(Both(), Comparable)
+    assert not isinstance(Mean(), Sum)

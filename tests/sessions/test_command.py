@@ -140,3 +140,16 @@ def test_a_fault_is_told_by_the_exit_code(file):
     store._writer.execute("DELETE FROM cell")
     store.close()
     assert "NOT well" in said("verify", file, code=1)
+
+
+def test_compact_says_what_it_did_and_what_is_lost(file, tmp_path):
+    assert said("compact", file) == "0 rounds made slim, 0 decisions archived "
+    found = said("compact", file, "--older-than", 0, "--archive", tmp_path / "old")
+    assert "2 decisions archived exported: " in found
+    assert "up to event 6 no replay, correction, erasure or explanation" in found
+    assert "replayed bit for bit after event 6; 2 decisions archived" in said("verify", file)
+    assert "at least 6: what was before is archived" in said("replay", file, tmp_path / "p", "--at", 3, code=1)
+    assert "is archived" in said("explain", file, "--key", "day 1", code=1)
+    (folder,) = (tmp_path / "old").iterdir()
+    said("import", folder, tmp_path / "back.db")
+    assert said("compact", file, "--older-than", 0, "--archive", tmp_path / "old").startswith("0 rounds made slim, 0 ")

@@ -207,3 +207,52 @@ def test_what_is_taught_anew_needs_no_rebase_for_what_came_before(tmp_path):
         session.correct(made[2].id, made[2].arms[0], 1, 0.25)
         found = session.rebase()
         assert (found.corrections, found.decisions) == (1, (made[3].id,))
+
+
+def test_corrections_are_learnt_by_themselves_when_they_have_waited(path, monkeypatch):
+    now = [1_000_000.0]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    session = opened(path, policy=policy(), rebase_after=60.0)
+    decisions = played(session, range(1, 4))
+    first = decisions[1]
+    session.correct(first.id, first.arms[0], 1, 0.25)
+    now[0] += 50.0
+    session.correct(first.id, first.arms[0], 2, 0.5)
+    between = session.decide(a_round(4))  # too early
+    assert "2 corrections not yet learnt" in repr(session)
+    session.close()
+    session = opened(path, rebase_after=60)
+    now[0] += 10.0  # counted from the first of them, whoever was there
+    session.decide(a_round(5))
+    assert session.rebases()["corrections"].to_list() == [2]
+    assert session.rebases()["decisions"].to_list() == [[decisions[2].id, decisions[3].id, between.id]]
+    assert policy_to_bytes(session.policy) == taught(decisions, {(1, 0, 1): 0.25, (1, 0, 2): 0.5})
+    seq = session._running.store.last()
+    now[0] += 1000.0
+    session.decide(a_round(6))
+    assert session._running.store.last() == seq + 1  # nothing was left to learn
+    session.correct(first.id, first.arms[0], 1, 0.75)
+    assert session.rebase().corrections == 1
+    assert session.rebases()["corrections"].to_list() == [2, 1]
+    assert session.verify().ok
+    session.close()
+    with pytest.raises(sa.errors.InvalidArgument, match="rebase_after: expected None, or as the session began: 60"):
+        opened(path, rebase_after=61)
+
+
+def test_what_cannot_be_learnt_by_itself_holds_up_no_decision(path, monkeypatch):
+    session = opened(path, policy=policy(), rebase_after=0)
+    first = played(session, range(1, 3))[1]
+    session.correct(first.id, first.arms[0], 1, 0.25)
+
+    def fails(*_):
+        raise sa.errors.InvalidArgument("outcomes", "numbers", "others")
+
+    monkeypatch.setattr("superarm.sessions.outcomes.rebases", fails)
+    session.decide(a_round(3)), session.decide(a_round(4))
+    assert session.notes[0] == "corrections are not learnt: outcomes: expected numbers, got others"
+    assert len(session.notes) == 2
+    monkeypatch.undo()
+    session.decide(a_round(5))
+    assert session.rebases()["corrections"].to_list() == [1]
+    session.close()

@@ -335,8 +335,54 @@ def test_a_wrong_line_of_a_file_is_named(session):
     for wrong, said in (
         ({"decision": "nobody"}, "'nobody', in row 1, column decision"),
         ({"outcome_2": "much"}, "'much', in row 1, column outcome_2"),
-        ({"arm": stranger}, f"{stranger}, in column arm, in a row of decision {decision.id}"),
+        ({"arm": stranger}, f"{stranger}, in row 1, column arm, of decision {decision.id}"),
     ):
         with pytest.raises(sa.errors.InvalidArgument, match=said):
             session.observe_many(pd.DataFrame([good, good | wrong]))
     assert len(session.outcomes()) == 0
+
+
+def test_an_id_that_several_arms_have_names_none_of_them(session):
+    ids = ["a", "a", "b", "c", "d", "e"]
+    decision = session.decide(a_round(1, arm_ids=ids, feasible=sa.Exactly(6)))
+    with pytest.raises(sa.errors.InvalidArgument, match="positions, as several picked arms have this id, got 'a'"):
+        session.observe(decision.id, ["a", "b"], [[0.5, 0.5]] * 2)
+    with pytest.raises(sa.errors.InvalidArgument, match="every arm at most once, got 'b' more than once"):
+        session.observe(decision.id, ["b", "b"], [[0.5, 0.5]] * 2)
+    with pytest.raises(sa.errors.InvalidArgument, match="several picked arms have this id"):
+        session.record(a_round(2, arm_ids=ids), ["a"], [[0.5, 0.5]])
+    frame = pd.DataFrame({"decision": [decision.id] * 2, "arm": ["b", "a"], "outcome_1": [0.5] * 2, "outcome_2": 0.5})
+    with pytest.raises(sa.errors.InvalidArgument, match="have this id, got 'a', in row 1, column arm"):
+        session.observe_many(frame)
+    assert len(session.outcomes()) == 0
+    session.observe(decision.id, [0, 1], [[0.5, 0.5]] * 2)
+
+
+def test_decisions_say_with_which_probability_each_arm_was_picked():
+    session = Session.open(MemoryStore(), policy=sa.Uniform())
+    capped = sa.AtMost(6, per_group=1)  # six arms of three groups
+    for t, (feasible, meant) in enumerate(
+        [(sa.AtMost(3), 0.5), (sa.Exactly(2), 1 / 3), (capped, 0.5), (sa.WholeGroups(1), 1 / 3)], 1
+    ):
+        decision = session.decide(a_round(t, feasible=feasible), key=f"{t}")
+        assert decision.probabilities == (meant,) * len(decision.arms)
+        assert session.decision(decision.id).probabilities == decision.probabilities
+    both = session.decide(a_round(5, feasible=sa.AtMost(2, per_group=1)))
+    assert both.probabilities is None  # not known exactly
+    told = session.record(a_round(6), [0, 1], [[0.5, 0.5]] * 2, probabilities=[0.25, 0.5])
+    frame = session.decisions()
+    assert frame["probabilities"].to_list()[-2:] == [None, [0.25, 0.5]]
+    assert frame["decision"][-1] == told.decision
+    session.reconfigure(sa.TCGPTS())
+    assert session.decide(a_round(7)).probabilities is None  # drawn, but with which probability nobody knows
+    assert session.verify().ok
+
+
+def test_the_probabilities_of_uniform_are_how_often_it_picks_an_arm():
+    for feasible in (sa.AtMost(2), sa.AtMost(6, per_group={"shop 0": 1, "shop 1": 2, "shop 2": 1}), sa.WholeGroups(2)):
+        picked = np.zeros(6)
+        for t in range(1, 2001):
+            round = a_round(t, feasible=feasible, contexts=np.eye(6))
+            picked[sa.Uniform().select(round).arms] += 1
+        meant = sa.Uniform().probabilities(round, np.arange(6))
+        assert np.abs(picked / 2000 - meant).max() < 4 * np.sqrt(0.25 / 2000)

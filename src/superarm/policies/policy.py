@@ -7,6 +7,7 @@ import os
 from typing import Any, Protocol, runtime_checkable
 
 from superarm import storage
+from superarm.arguments import Array
 from superarm.errors import UnreadableFile, type_of
 from superarm.round import Round
 from superarm.selection import Selection
@@ -53,6 +54,15 @@ class DelayedPolicy(Policy, Protocol):
 
     def expired(self, decision: str) -> None:
         """Wait no longer for outcomes of a decision; they may come all the same."""
+        ...
+
+
+@runtime_checkable
+class RandomisingPolicy(Policy, Protocol):
+    """A policy that draws lots, and may know with which probability it picks an arm: what others learn from its log."""
+
+    def probabilities(self, round: Round, arms: Any) -> Array | None:
+        """(k,) with which each of ``arms``, (k,), was to be picked; None where that is not known exactly."""
         ...
 
 

@@ -13,7 +13,7 @@ import enum
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, Literal, NoReturn, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -154,7 +154,31 @@ class Constraint:
         return self.sense.sign * (-1 if self.reward.monotone == "decreasing" else 1)
 
 
-class Comparable:
+class _Hints(type(Protocol)):  # type: ignore[misc]  # so that a class may also inherit a protocol
+    """Says of ``Sum >= 0.1`` what was meant: the class has no threshold, only what it makes."""
+
+    __instancecheck__ = type.__instancecheck__  # or every question whether a reward is a sum would be slow
+    __subclasscheck__ = type.__subclasscheck__
+
+    def __ge__(cls, other: object) -> NoReturn:
+        _meant(cls, ">=", other)
+
+    def __le__(cls, other: object) -> NoReturn:
+        _meant(cls, "<=", other)
+
+    def __gt__(cls, other: object) -> NoReturn:
+        _meant(cls, ">=", other)
+
+    def __lt__(cls, other: object) -> NoReturn:
+        _meant(cls, "<=", other)
+
+
+def _meant(cls: type, sign: str, other: object) -> NoReturn:
+    expected = f"a reward, as {cls.__name__}() {sign} {safe_repr(other)[:50]}"
+    raise InvalidArgument("reward", expected, f"the class {cls.__name__} itself")
+
+
+class Comparable(metaclass=_Hints):
     """Gives a group reward the operators ``>=`` and ``<=``, which build a :class:`Constraint`."""
 
     # The ignores below: whoever inherits this is a group reward, which Constraint checks when it is made.

@@ -33,6 +33,8 @@ class Decision:
         under which it was asked for; None: without one
     arm_ids
         of the picked arms, in the order of ``arms``; None where the round has none
+    probabilities
+        with which each of ``arms`` was to be picked, where the policy drew lots and knows them; else None
     """
 
     id: str
@@ -42,6 +44,7 @@ class Decision:
     replayed: bool = False
     key: str | None = None
     arm_ids: tuple[Hashable, ...] | None = None
+    probabilities: tuple[float, ...] | None = None
 
     @property
     def arms(self) -> IntArray:

@@ -11,6 +11,7 @@ from superarm.arguments import flag
 from superarm.errors import InvalidArgument, UnsolvableRound, safe_repr
 from superarm.sessions import operations
 from superarm.sessions import outcomes as told
+from superarm.sessions.day_file import observe_many
 from superarm.sessions.decision import Receipt
 from superarm.sessions.outcomes import Rebase
 from superarm.sessions.redaction import Redaction, redact
@@ -74,7 +75,7 @@ class Feedback:
         by
             "position" or "id": how arms are named, where arm_ids are whole numbers as well
         """
-        return self._running.do(lambda: told.observe_many(self._running, frame, by))
+        return self._running.do(lambda: observe_many(self._running, frame, by))
 
     def correct(
         self,

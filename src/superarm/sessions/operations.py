@@ -8,9 +8,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
+
 from superarm.arguments import instance
 from superarm.errors import Conflict, UnknownDecision, safe_repr
-from superarm.policies.policy import Policy
+from superarm.policies.policy import Policy, RandomisingPolicy
+from superarm.round import Round
 from superarm.sessions.base import check_teachable
 from superarm.sessions.decision import Decision, Receipt, new_id
 from superarm.sessions.events import Configured, Decided, Event, Played, Recorded, Withdrawn, number_of
@@ -42,6 +45,7 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answ
     arms = tuple(round.check_arms(selection.arms).tolist())
     said, words = selection_to_part(selection)
     running.parts.remember_selection(said, selection)
+    chances = _chances(running.state.policy, round, arms)
     due = None if running.settings.deadline is None else time.time() + running.settings.deadline
     fact = Decided(
         decision=new_id(),
@@ -50,6 +54,7 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answ
         catalogue=parts.catalogue,
         arms=arms,
         selection=said,
+        probabilities=chances,
         due=due,
     )
     decision = Decision(
@@ -59,9 +64,17 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answ
         state=OPEN if arms else EMPTY,
         key=key,
         arm_ids=picked_ids(round, arms),
+        probabilities=chances,
     )
     draft = Draft(fact=fact, parts={**parts.content, said: words}, key=key, request=request)
     return Answer(value=decision, drafts=[draft])
+
+
+def _chances(policy: Policy, round: Round, arms: tuple[int, ...]) -> tuple[float, ...] | None:
+    """With which probability a policy picked each arm, where it drew lots and knows."""
+    if not isinstance(policy, RandomisingPolicy):
+        return None
+    return checked_probabilities(policy.probabilities(round, np.array(arms, dtype=np.intp)), len(arms))
 
 
 def _still_stands(running: Running, event: Event, key: str | None) -> None:
@@ -85,6 +98,7 @@ def known_decision(running: Running, event: Event) -> Decision:
         replayed=True,
         key=event.key,
         arm_ids=picked_ids(running.parts.round(fact.round), fact.arms),
+        probabilities=fact.probabilities,
     )
 
 

@@ -6,14 +6,14 @@ Operations as in :mod:`superarm.sessions.operations`.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, as_floats, between, check_frame, whole_number
-from superarm.errors import Conflict, InvalidArgument, NotKept, UnknownDecision, safe_repr
+from superarm.arguments import Array, between, whole_number
+from superarm.errors import Conflict, InvalidArgument, NotKept, safe_repr
 from superarm.round import LARGEST
 from superarm.sessions.base import created
 from superarm.sessions.decision import Receipt
@@ -21,19 +21,15 @@ from superarm.sessions.events import Corrected, Decided, Event, Expired, Observe
 from superarm.sessions.fold import ANEW
 from superarm.sessions.news import News
 from superarm.sessions.requests import (
-    arm_positions,
     checked_noise_std,
     checked_outcomes,
     checked_range,
-    checked_text,
     pairs_of,
     picked_ids,
     request_digest,
 )
 from superarm.sessions.running import Answer, Draft, Running
 from superarm.sessions.standing import Cell, Standing
-
-COLUMNS = ("decision", "arm", "outcome_1", "outcome_2")
 
 
 def observe(
@@ -47,14 +43,15 @@ def observe(
     request = request_digest("observe", id, places, pairs_of(values), sample, noise)
     if (known := running.answered(key, request)) is not None:
         return Answer(value=_known(running, known))
-    news = _news(running, standing, running.journal.cells(standing.id), places, values, sample)
-    drafts = _drafts(news, noise, key, request)
+    news = news_of(running, standing, running.journal.cells(standing.id), places, values, sample)
+    drafts = drafts_of(news, noise, key, request)
     return Answer(value=_receipt(news), drafts=drafts)
 
 
-def _news(
+def news_of(
     running: Running, standing: Standing, cells: Any, places: tuple[int, ...], values: Array, sample: str
 ) -> News:
+    """What outcomes of some arms, in one sample, add to what is known of a decision."""
     if standing.withdrawn:
         raise Conflict(f"decision {standing.id} was withdrawn: it was never acted upon, so nothing can come of it")
     checked_range(values, running.settings.outcome_range)
@@ -73,7 +70,7 @@ def _check_teachable(running: Running, cells: Sequence[Cell]) -> None:
         )
 
 
-def _drafts(
+def drafts_of(
     news: News, noise: tuple[float, float] | None = None, key: str | None = None, request: str | None = None
 ) -> list[Draft]:
     """One event for all that is new, which a key asks for anyhow, and one for every cell that came late."""
@@ -95,98 +92,6 @@ def _known(running: Running, event: Event) -> Receipt:
         return Receipt(decision=str(event.decision), new=1, known=0, state=state)
     new = number_of(fact.values) + fact.late
     return Receipt(decision=fact.decision, new=new, known=fact.known, state=state)
-
-
-def observe_many(running: Running, frame: Any, by: Any) -> Answer[tuple[Receipt, ...]]:
-    """Learn the cells that are new of many decisions, all or nothing; one event each."""
-    told, rows_of = _by_decision(frame)
-    drafts: list[Draft] = []
-    receipts: list[Receipt] = []
-    for id, rows in told.items():
-        try:
-            standing = running.kept(id)
-        except UnknownDecision as error:
-            raise UnknownDecision("frame", error.expected, _at(error.came, rows_of[id], "decision")) from None
-        round = running.parts.round(standing.round)
-        cells: list[Cell] = list(running.journal.cells(standing.id))
-        new = known = 0
-        for sample, (arms, outcomes) in rows.items():
-            try:
-                found = arm_positions(round, standing.arms, list(dict.fromkeys(arms)), by).tolist()
-            except InvalidArgument as error:
-                if error.argument != "arms":
-                    raise
-                where = f"{error.came}, in column arm, in a row of decision {standing.id}"
-                raise InvalidArgument("frame", error.expected, where) from None
-            merged = _merged(dict(zip(dict.fromkeys(arms), found, strict=True)), arms, outcomes, standing)
-            places, values = checked_outcomes(round, standing.arms, list(merged), list(merged.values()), "position")
-            news = _news(running, standing, cells, places, values, sample)
-            cells, standing = news.cells(cells), news.after
-            drafts += _drafts(news)
-            new, known, state = new + news.new, known + news.known, news.state
-        receipts.append(Receipt(decision=standing.id, new=new, known=known, state=state))
-    return Answer(value=tuple(receipts), drafts=drafts)
-
-
-Rows = dict[str, tuple[list[Hashable], list[list[float]]]]  # arms and outcomes by sample
-
-
-def _at(came: object, row: int, column: str) -> str:
-    """What came, and where in a frame; rows are counted from 0."""
-    return f"{came}, in row {row}, column {column}"
-
-
-def _numbers(frame: Any, column: str) -> Array:
-    values = frame[column].to_numpy()
-    try:
-        return as_floats("frame", values, "outcomes that are numbers")
-    except InvalidArgument:
-        for row, value in enumerate(values.tolist()):
-            as_floats("frame", [value], f"outcomes that are numbers, unlike {_at(safe_repr(value), row, column)}")
-        raise
-
-
-def _by_decision(frame: Any) -> tuple[dict[Any, Rows], dict[Any, int]]:
-    """The rows of a frame, by decision and sample, in the order in which they come, and the first row of each."""
-    check_frame(frame)
-    missing = [name for name in COLUMNS if name not in list(frame.columns)]
-    if missing:
-        raise InvalidArgument("frame", f"the columns {', '.join(COLUMNS)}, and perhaps sample", f"no {missing[0]}")
-    decisions, arms = (frame[name].to_numpy().tolist() for name in COLUMNS[:2])
-    pairs = [_numbers(frame, name) for name in COLUMNS[2:]]
-    samples = frame["sample"].to_numpy().tolist() if "sample" in list(frame.columns) else [""] * len(decisions)
-    told: dict[Any, Rows] = {}
-    first: dict[Any, int] = {}
-    for row, (id, arm, one, two, sample) in enumerate(zip(decisions, arms, *pairs, samples, strict=True)):
-        if not isinstance(id, str):
-            raise InvalidArgument("frame", "ids of decisions", _at(safe_repr(id), row, "decision"))
-        if not isinstance(arm, Hashable):
-            raise InvalidArgument("frame", "numbers or ids of arms", _at(safe_repr(arm), row, "arm"))
-        first.setdefault(id, row)
-        rows = told.setdefault(id, {})
-        known = rows.setdefault(checked_text("sample", sample, empty=True), ([], []))
-        known[0].append(arm)
-        known[1].append([float(one), float(two)])
-    return told, first
-
-
-def _merged(
-    places: dict[Hashable, int], arms: list[Hashable], outcomes: list[list[float]], standing: Standing
-) -> dict[int, list[float]]:
-    """One row for every arm; rows of the same arm may each bring a part."""
-    merged: dict[int, list[float]] = {}
-    for arm, pair in zip(arms, outcomes, strict=True):
-        row = merged.setdefault(places[arm], [np.nan, np.nan])
-        for outcome, value in enumerate(pair):
-            if np.isnan(value):
-                continue
-            if not np.isnan(row[outcome]) and row[outcome] != value:
-                raise Conflict(
-                    f"decision {standing.id}: outcome {outcome + 1} of arm {arm!r} is {row[outcome]!r} in one row and "
-                    f"{value!r} in another"
-                )
-            row[outcome] = value
-    return merged
 
 
 def correct(

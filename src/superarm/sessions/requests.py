@@ -125,6 +125,9 @@ def arm_positions(round: Round, picked: tuple[int, ...], arms: Any, by: Any = No
             raise InvalidArgument("arms", f"arm_ids that were picked ({_few(tuple(places))})", safe_repr(name))
         if len(places[name]) > 1:
             raise InvalidArgument("arms", "positions, as several picked arms have this id", safe_repr(name))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidArgument("arms", "every arm at most once", f"{safe_repr(twice)} more than once")
     return round.check_arms([places[name][0] for name in names])
 
 

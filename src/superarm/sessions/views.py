@@ -34,6 +34,7 @@ def decisions_frame(store: Store, standings: Iterable[Standing]) -> pl.DataFrame
         "missing": pl.Int64,
         "played": pl.Boolean,
         "recorded": pl.Boolean,
+        "probabilities": pl.List(pl.Float64),
     }
     parts = KeptParts(store)
     rows = [
@@ -50,6 +51,7 @@ def decisions_frame(store: Store, standings: Iterable[Standing]) -> pl.DataFrame
             max(each.cells - each.seen, 0),
             each.played,
             each.recorded,
+            None if each.probabilities is None else list(each.probabilities),
         )
         for each in standings
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import IntArray, Seed, instance, seed_number
+from superarm.arguments import Array, IntArray, Seed, instance, seed_number
 from superarm.environments.environment import Environment
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.policy import StorablePolicy
@@ -62,6 +62,27 @@ class Uniform(StorablePolicy):
             status=Status.UNDERFILLED if short else Status.OPTIMAL if equal else Status.LIMIT,
             solver="uniform",
         )
+
+    def probabilities(self, round: Round, arms: Any) -> Array | None:
+        """(k,) with which each of ``arms`` was to be picked; None where total and caps both limit a super arm.
+
+        >>> import numpy as np, superarm as sa
+        >>> round = sa.Round(t=1, contexts=np.eye(8), feasible=sa.AtMost(2))
+        >>> Uniform().probabilities(round, [3, 5])
+        array([0.25, 0.25])
+        """
+        arms, groups = checked_round(round).check_arms(arms), round.grouping
+        if round.feasible.whole:
+            share = min(round.feasible.most_groups(groups), len(groups)) / max(len(groups), 1)
+            return np.full(len(arms), share)
+        _, most = round.feasible.totals(len(round))
+        fit = np.minimum(round.caps, groups.sizes)
+        if (fit == groups.sizes).all():  # only the total limits
+            return np.full(len(arms), min(most, len(round)) / max(len(round), 1))
+        if fit.sum() <= most:  # only the caps do
+            by_arm: Array = (fit / groups.sizes)[groups.codes[arms]]
+            return by_arm
+        return None
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
         """Check the outcomes, (k, 2), of ``arms`` as every policy does, and forget them."""
