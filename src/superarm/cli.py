@@ -28,7 +28,7 @@ from superarm.experiments.paper import STUDIES
 from superarm.experiments.paper import demo as small_study
 from superarm.experiments.results import read
 from superarm.experiments.studies import POLICIES, settings_by_policy, study, with_sweep
-from superarm.service.commands import serve
+from superarm.service.commands import serve, token
 from superarm.sessions.lines import decision_lines
 from superarm.sessions.start import session_names
 from superarm.sessions.stores.postgres.address import from_command
@@ -40,6 +40,7 @@ app.add_typer(data, name="data")
 session = typer.Typer(no_args_is_help=True, help="Look at durable sessions, check, save, export and explain them.")
 app.add_typer(session, name="session")
 app.command()(serve)
+app.add_typer(token, name="token")
 
 
 WRITING = "writing the page, and every figure as PNG, SVG and PDF: some 15 seconds"

@@ -555,8 +555,8 @@ CALLS: dict[str, Call] = {
         lookalikes=FRAMES,
     ),
     "Session.decide": Call(
-        _asked("decide", round=a_round(t=2), key="k", counted=False),
-        takes={"key": ("text",), "counted": ("booleans",)},
+        _asked("decide", round=a_round(t=2), key="k", counted=False, trace="t"),
+        takes={"key": ("text",), "trace": ("text",), "counted": ("booleans",)},
     ),
     "Session.observe": Call(
         _asked(

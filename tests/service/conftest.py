@@ -16,5 +16,5 @@ def store(tmp_path):
 
 @pytest.fixture
 def client(store):
-    with TestClient(application(Sessions(store, durability="normal"))) as client:
+    with TestClient(application(Sessions(store, durability="normal")), base_url="http://127.0.0.1") as client:
         yield wait_until_ready(client)

@@ -7,40 +7,94 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from litestar import Litestar
+from litestar import Litestar, Router
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException
+from litestar.middleware.rate_limit import RateLimitConfig
 
 from superarm.errors import SuperarmError
+from superarm.service.asked import Asked
+from superarm.service.edge import Edge
+from superarm.service.guards import bearer, guard
 from superarm.service.openapi import openapi, openapi_config
 from superarm.service.problems import Refused, answer
 from superarm.service.routes import decisions, feedback, health, looks, sessions
 from superarm.service.sessions import Sessions
+from superarm.service.tokens import Admission
 
+RATE = 2000  # requests a second
+FRESH = 1.0  # seconds after which tokens are read again
 LARGEST_BODY = 32 * 2**20  # bytes
 ROUTES: list[Any] = [*sessions.ROUTES, *decisions.ROUTES, *feedback.ROUTES, *looks.ROUTES, *health.ROUTES, openapi]
 
 
-def application(held: Sessions, *, version: str = "0", more: Sequence[Any] = ()) -> Litestar:
-    """The service of some sessions; ``more`` are further routes, as those of the page."""
+def application(
+    held: Sessions,
+    *,
+    admission: Admission | None = None,
+    version: str = "0",
+    rate: int = RATE,
+    more: Sequence[Any] = (),
+) -> Litestar:
+    """The service of some sessions.
+
+    Parameters
+    ----------
+    held
+        the sessions
+    admission
+        the tokens; None: whoever is on this machine may do everything, until somebody makes a token
+    version
+        of the document
+    rate
+        requests a second of one token, or of one address
+    more
+        further routes, as those of the page, which let in whom they will
+    """
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
-        starting = asyncio.create_task(held.start())  # meanwhile the process answers, and says that it is not ready
+        # Meanwhile the process answers, and says that it is not ready.
+        tasks = [asyncio.create_task(held.start()), asyncio.create_task(_tokens_stay_fresh(app, held))]
         try:
             yield
         finally:
-            with suppress(asyncio.CancelledError, SuperarmError):
-                starting.cancel()
-                await starting
+            for task in tasks:
+                task.cancel()
+                with suppress(asyncio.CancelledError, SuperarmError):
+                    await task
             await asyncio.to_thread(held.close)
 
-    return Litestar(
-        route_handlers=[*ROUTES, *more],
+    limit = RateLimitConfig(rate_limit=("second", rate), identifier_for_request=_who)
+    api = Router("/", route_handlers=ROUTES, guards=[guard], middleware=[limit.middleware])
+    app = Litestar(
+        route_handlers=[api, *more],
         lifespan=[lifespan],
-        state=State({"sessions": held}),
+        state=State({"sessions": held, "admission": admission}),
         exception_handlers=dict.fromkeys((Refused, SuperarmError, HTTPException, Exception), answer),
         openapi_config=openapi_config(version),
         request_max_body_size=LARGEST_BODY,
         logging_config=None,
     )
+    app.asgi_handler = Edge(app, app.asgi_handler, held.metrics)
+    return app
+
+
+def _who(request: Asked) -> str:
+    """Whose requests are counted together: a token's, or else an address's."""
+    admission: Admission | None = request.app.state.get("admission")
+    known = None if admission is None else admission.knows(bearer(request.headers.get("authorization", "")))
+    return known or (request.client.host if request.client else "nobody")
+
+
+async def _tokens_stay_fresh(app: Litestar, held: Sessions) -> None:
+    """Read the tokens again every second; the first one that somebody makes closes a service that was open."""
+    while True:
+        await asyncio.sleep(FRESH)
+        admission: Admission | None = app.state.get("admission")
+        with suppress(SuperarmError):  # while the store is out of reach, what is known is
+            if admission is not None:
+                await held.apart(admission.refresh)
+            else:
+                found = await held.apart(lambda: Admission(held.shelf))
+                app.state["admission"] = found if found.needed else None

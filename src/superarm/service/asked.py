@@ -23,6 +23,12 @@ def sessions_of(request: Asked) -> Sessions:
     return cast(Sessions, request.app.state.sessions)
 
 
+def notes_of(request: Asked) -> dict[str, Any]:
+    """What the log says of a request: its id, and what routes add."""
+    notes: dict[str, Any] = request.scope["state"].setdefault("notes", {})
+    return notes
+
+
 def media(request: Asked, *known: str) -> str:
     """The kind of the body, of those that are taken.
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Annotated
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from superarm.errors import SuperarmError
 from superarm.sessions.stores.postgres.address import from_command
 from superarm.terminal import console, plain_errors
+
+if TYPE_CHECKING:
+    from superarm.sessions.stores.shelf import Shelf
 
 STORE = "superarm.db"
 Store = Annotated[
@@ -19,26 +25,103 @@ Store = Annotated[
         envvar="SUPERARM_STORE",
     ),
 ]
+token = typer.Typer(no_args_is_help=True, help="Make, list and revoke tokens of a service.")
 
 
 class _MissingExtra(SuperarmError):
     """What the service needs is not installed."""
 
 
+@contextmanager
+def _extra() -> Iterator[None]:
+    """Say what to install where it is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        said = f"the service needs {error.name}: install it by  pip install 'superarm[serve]'"
+        raise _MissingExtra(said) from None
+
+
 def serve(
     store: Store = STORE,
-    bind: Annotated[str, typer.Option(help="HOST:PORT.")] = "127.0.0.1:8000",
+    bind: Annotated[str, typer.Option(help="HOST:PORT; beyond this machine only where there are tokens.")] = (
+        "127.0.0.1:8000"
+    ),
+    root_path: Annotated[str, typer.Option(help="Path under which a proxy serves it, as /superarm.")] = "",
+    forwarded_allow_ips: Annotated[
+        str, typer.Option(help="Addresses of proxies whose X-Forwarded-* headers are believed, with commas.")
+    ] = "",
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    rate: Annotated[int, typer.Option(min=1, help="Requests a second of one token, or of one address.")] = 2000,
+    queue: Annotated[int, typer.Option(min=1, help="Requests of one session that may wait.")] = 64,
 ) -> None:
     """Make decisions over HTTP, and show on a page whether promises are kept."""
     with plain_errors():
-        try:
+        with _extra():
             from superarm.service import start
-        except ModuleNotFoundError as error:
-            said = f"the service needs {error.name}: install it by  pip install 'superarm[serve]'"
-            raise _MissingExtra(said) from None
+        settings = start.Settings(
+            store=from_command("--store", store),
+            bind=bind,
+            root_path=root_path.rstrip("/"),
+            forwarded_allow_ips=forwarded_allow_ips,
+            log_level=log_level,
+            rate=rate,
+            queue=queue,
+        )
         with suppress(KeyboardInterrupt):  # to be told to end is how a server ends
-            start.serve(
-                from_command("--store", store),
-                bind,
-                said=lambda line: console.print(line, soft_wrap=True, markup=False),
-            )
+            start.serve(settings, said=lambda line: console.print(line, soft_wrap=True, markup=False))
+
+
+@contextmanager
+def _shelf(store: str) -> Iterator[Shelf]:
+    with plain_errors():
+        from superarm.sessions.stores.shelf import shelf_at
+
+        shelf = shelf_at(from_command("--store", store))
+        try:
+            yield shelf
+        finally:
+            shelf.close()
+
+
+@token.command()
+def create(
+    scopes: Annotated[str, typer.Option(help="Some of read,decide,observe,correct,admin,metrics, with commas.")],
+    sessions: Annotated[str, typer.Option(help="A name, or a pattern as 'shop-*'.")] = "*",
+    days: Annotated[float | None, typer.Option(help="After which it is over; by default never.")] = None,
+    note: Annotated[str, typer.Option(help="For what it is, in your words.")] = "",
+    store: Store = STORE,
+) -> None:
+    """Make a token, and print it: this once, as only a digest of it is kept."""
+    with _shelf(store) as shelf, _extra():
+        from superarm.service import tokens
+
+        chosen = tuple(scope.strip() for scope in scopes.split(",") if scope.strip())
+        made = tokens.create(shelf, chosen, sessions=sessions, days=days, note=note)
+        console.print(made.text, markup=False, soft_wrap=True)
+
+
+@token.command("list")
+def list_tokens(store: Store = STORE) -> None:
+    """All tokens, without their secrets."""
+    with _shelf(store) as shelf, _extra():
+        from superarm.service import tokens
+
+        table = Table("id", "scopes", "sessions", "until", "note", box=None, pad_edge=False, header_style="bold")
+        for each in tokens.kept(shelf).values():
+            until = "revoked" if each.revoked else "for ever" if each.until is None else _day(each.until)
+            table.add_row(each.id, ",".join(each.scopes), each.sessions, until, each.note)
+        console.print(table)
+
+
+@token.command()
+def revoke(id: Annotated[str, typer.Argument(help="As 'superarm token list' shows it.")], store: Store = STORE) -> None:
+    """Make a token worth nothing; a service that runs knows it within two seconds."""
+    with _shelf(store) as shelf, _extra():
+        from superarm.service import tokens
+
+        console.print(f"revoked {tokens.revoke(shelf, id).id}", markup=False)
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(seconds))

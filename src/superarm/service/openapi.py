@@ -25,7 +25,13 @@ KEY = {
 }
 
 
-@get("/openapi.json", sync_to_thread=True, include_in_schema=False, media_type="application/vnd.oai.openapi+json")
+@get(
+    "/openapi.json",
+    sync_to_thread=True,
+    include_in_schema=False,
+    opt={"scope": "open"},
+    media_type="application/vnd.oai.openapi+json",
+)
 def openapi(request: Request[Any, Any, Any]) -> bytes:
     """The document."""
     return msgspec.json.encode(document(request.app))

@@ -99,7 +99,7 @@ def answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]
         kind = re.sub(r"\W+", "-", TITLES.get(status, "refused")).lower()
     else:
         status, kind, detail, more = _of_superarm(error)
-    if status == 503:
+    if status in (429, 503):
         headers.setdefault("Retry-After", str(AGAIN))
     if status >= 500 and status != 503:
         logger.error("an answer of %s", status, exc_info=error)

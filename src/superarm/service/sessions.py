@@ -21,6 +21,7 @@ from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.posteriors.gaussian_process import ExactPosterior
 from superarm.rewards.simple import Sum
 from superarm.round import Round
+from superarm.service.metrics import Metrics
 from superarm.service.problems import Busy, UnknownSession
 from superarm.sessions.session import Session
 from superarm.sessions.stores.shelf import Shelf, shelf_at
@@ -69,6 +70,7 @@ class Sessions:
     def __init__(self, store: str, *, queue: int = 64, durability: str = "full") -> None:
         self.store, self.queue, self.durability = store, queue, durability
         self.shelf: Shelf = shelf_at(store)
+        self.metrics = Metrics()
         self.ready = False
         self._held: dict[str, Held] = {}
         self._opening = threading.Lock()
@@ -149,6 +151,13 @@ class Sessions:
                 held.gate.release()
         finally:
             held.inside -= 1
+
+    def measured(self) -> bytes:
+        """The metrics, with how many decisions are out now."""
+        for name, held in list(self._held.items()):
+            self.metrics.pending.labels(name).set(held.session.out)
+        self.metrics.ready.set(self.ready)
+        return self.metrics.text()
 
     async def switch(self, name: str, state: str) -> None:
         """Pause a session, archive it, or let it go on."""

@@ -3,25 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
+import superarm
+from superarm.arguments import one_of
+from superarm.errors import InvalidArgument
 from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
-from superarm.service.app import application
+from superarm.service import logs
+from superarm.service.app import RATE, application
 from superarm.service.page.routes import page
-from superarm.service.serving import checked_bind, first_words, serving
+from superarm.service.serving import checked_bind, first_words, is_loopback, serving
 from superarm.service.sessions import Sessions
+from superarm.service.tokens import Admission
 from superarm.sessions.session import Session
 
 FIRST = "main"  # the session that a new store begins with
+LEVELS = ("debug", "info", "warning", "error")
 
 
-def serve(store: str, bind: str, *, said: Callable[[str], None]) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a service is started: see the options of ``superarm serve``."""
+
+    store: str
+    bind: str = "127.0.0.1:8000"
+    root_path: str = ""
+    forwarded_allow_ips: str = ""
+    log_level: str = "info"
+    rate: int = RATE
+    queue: int = 64
+
+
+def serve(settings: Settings, *, said: Callable[[str], None]) -> None:
     """Serve the sessions of a store until told to end; a store without any begins with one."""
-    checked_bind(bind)
-    held = Sessions(store)
+    host, _ = checked_bind(settings.bind)
+    one_of("--log-level", settings.log_level, LEVELS)
+    held = Sessions(settings.store, queue=settings.queue)
+    admission = Admission(held.shelf)
+    if not is_loopback(host) and not admission.possible:
+        held.close()
+        expected = "an address of this machine alone, as there are no tokens: make one by  superarm token create"
+        raise InvalidArgument("--bind", expected, settings.bind)
     names = held.names()
     if not names:
-        Session.open(store, name=FIRST, policy=CautiousTCGPUCB()).close()
+        Session.open(settings.store, name=FIRST, policy=CautiousTCGPUCB()).close()
         names = [FIRST]
-    app = application(held, more=[page()])
-    server = serving(app, bind, lambda address: said(first_words(address, names[0], token=False)))
-    server.run()
+    app = application(
+        held,
+        admission=admission if admission.needed else None,
+        version=superarm.__version__,
+        rate=settings.rate,
+        more=[page()],
+    )
+    logs.configure(settings.log_level)
+    serving(
+        app,
+        settings.bind,
+        lambda address: said(first_words(address + settings.root_path, names[0], token=admission.needed)),
+        root_path=settings.root_path,
+        proxy_headers=bool(settings.forwarded_allow_ips),
+        forwarded_allow_ips=settings.forwarded_allow_ips or None,
+    ).run()

@@ -48,6 +48,7 @@ class Decided:
     probabilities: tuple[float, ...] | None = None  # of each picked arm, where the chooser drew lots
     due: float | None = None  # when silence is taken for an answer
     archived: bool = False  # whether all that is left is that it was made
+    trace: str | None = None  # of the request that asked for it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,6 +269,7 @@ BLANK: dict[str, Any] = {
     "arms": (),
     "values": (),
     "probabilities": None,
+    "trace": None,
     "noise_std": None,
     "sample": "",
     "came_in": None,

@@ -31,7 +31,7 @@ from superarm.sessions.running import Answer, Draft, Running
 from superarm.sessions.standing import COMPLETE, EMPTY, OPEN, PARTIAL
 
 
-def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answer[Decision]:
+def decide(running: Running, asked: Asked, key: str | None, digest: str, trace: str | None = None) -> Answer[Decision]:
     """Select from a round; ``digest`` tells the round as it was asked for."""
     request = request_digest("decide", digest)
     known = running.answered(key, request)
@@ -56,6 +56,7 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str) -> Answ
         selection=said,
         probabilities=chances,
         due=due,
+        trace=trace,
     )
     decision = Decision(
         id=fact.decision,

@@ -19,7 +19,7 @@ from superarm.sessions.feedback import Feedback
 from superarm.sessions.fork import forked
 from superarm.sessions.looks import Looks
 from superarm.sessions.outcomes import due, overdue
-from superarm.sessions.requests import Asked, checked_key
+from superarm.sessions.requests import Asked, checked_key, checked_text
 from superarm.sessions.running import Running
 from superarm.sessions.settings import Settings, seconds
 from superarm.sessions.teaching import copied
@@ -126,7 +126,15 @@ class Session(Feedback, Looks):
             store.close()
             raise
 
-    def decide(self, round: Any = None, *, key: str | None = None, counted: bool = False, **parts: Any) -> Decision:
+    def decide(
+        self,
+        round: Any = None,
+        *,
+        key: str | None = None,
+        counted: bool = False,
+        trace: str | None = None,
+        **parts: Any,
+    ) -> Decision:
         """Let the policy pick a super arm of a round, and keep the decision.
 
         Parameters
@@ -137,16 +145,19 @@ class Session(Feedback, Looks):
             by which the same decision is found again, however often it is asked for
         counted
             whether the session counts, whatever t the round has
+        trace
+            that the journal keeps with the decision, as the ``traceparent`` of the request that asked for it
         parts
             instead of a round: the arguments of one; without t the session counts
         """
         asked, key = Asked.of(round, parts, counted=flag("counted", counted)), checked_key(key)
+        trace = None if trace is None else checked_text("trace", trace)
         digest = "" if key is None else asked.digest()  # nobody can ask again without a key
         if overdue(self._running, time.time()):
             self.expire()
         if due(self._running, time.time()):
             self._learn_corrections()
-        return self._running.do(lambda: operations.decide(self._running, asked, key, digest))
+        return self._running.do(lambda: operations.decide(self._running, asked, key, digest, trace))
 
     def reconfigure(self, policy: Policy) -> None:
         """Go on with another policy, which first learns all that the journal knows."""

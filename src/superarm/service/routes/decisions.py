@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any
 
 from litestar import Response, get, post
@@ -9,8 +10,8 @@ from litestar.params import QueryParameter
 
 from superarm.errors import Conflict
 from superarm.service import bodies, translation
-from superarm.service.asked import JSON, Asked, Id, Name, key_of, media, patience_of, sessions_of
-from superarm.service.routes.documented import problems, takes
+from superarm.service.asked import JSON, Asked, Id, Name, key_of, media, notes_of, patience_of, sessions_of
+from superarm.service.routes.documented import needs, problems, takes
 from superarm.service.sessions import RUNNING, Sessions
 from superarm.sessions.decision import Decision
 from superarm.sessions.session import Session
@@ -31,7 +32,7 @@ def goes_on(sessions: Sessions, name: str) -> None:
     "/v1/sessions/{name:str}/decisions",
     responses=problems(404, 409, 413, 415, 422, also_200=bodies.DecisionTold),
     summary="Decide",
-    opt=takes(bodies.RoundSent, needs_key=True),
+    opt=needs("decide") | takes(bodies.RoundSent, needs_key=True),
 )
 async def decide(request: Asked, name: Name) -> Response[bodies.DecisionTold]:
     """Let the policy pick arms of a round; the decision is durable before it is answered.
@@ -41,21 +42,31 @@ async def decide(request: Asked, name: Name) -> Response[bodies.DecisionTold]:
     media(request, JSON)
     key, patience = key_of(request, needed=True), patience_of(request)
     body = await request.body()
-    sessions = sessions_of(request)
+    sessions, notes, asked = sessions_of(request), notes_of(request), time.perf_counter()
 
     def made(session: Session) -> bodies.DecisionTold:
+        begun = time.perf_counter()
         round, counted = translation.round_of(translation.read(body, bodies.RoundSent))
+        read = time.perf_counter()
         goes_on(sessions, name)
-        return translation.decision_told(session.decide(round, key=key, counted=counted))
+        decision = session.decide(round, key=key, counted=counted, trace=notes.get("trace"))
+        sessions.metrics.decided(name, decision, queue=begun - asked, decode=read - begun, begun=read)
+        return translation.decision_told(decision)
 
     told = await sessions.do(name, made, patience=patience)
+    notes["decision"] = told.id
     headers = {"Location": f"/v1/sessions/{name}/decisions/{told.id}"}
     if told.replayed:
         headers["Idempotency-Replayed"] = "true"
     return Response(told, status_code=200 if told.replayed else 201, headers=headers)
 
 
-@get("/v1/sessions/{name:str}/decisions", responses=problems(404, 422), summary="Decisions, page by page")
+@get(
+    "/v1/sessions/{name:str}/decisions",
+    responses=problems(404, 422),
+    summary="Decisions, page by page",
+    opt=needs("read"),
+)
 async def list_decisions(
     request: Asked, name: Name, stands: Stands = None, after: After = 0, limit: Limit = 100
 ) -> bodies.DecisionsTold:
@@ -66,7 +77,12 @@ async def list_decisions(
     )
 
 
-@get("/v1/sessions/{name:str}/pending", responses=problems(404, 422), summary="What waits for outcomes")
+@get(
+    "/v1/sessions/{name:str}/pending",
+    responses=problems(404, 422),
+    summary="What waits for outcomes",
+    opt=needs("read"),
+)
 async def list_pending(request: Asked, name: Name, after: After = 0, limit: Limit = 100) -> bodies.DecisionsTold:
     """Decisions that wait for outcomes, the oldest first."""
     return await sessions_of(request).do(
@@ -74,7 +90,12 @@ async def list_pending(request: Asked, name: Name, after: After = 0, limit: Limi
     )
 
 
-@get("/v1/sessions/{name:str}/decisions/{id:str}", responses=problems(404, 410, 422), summary="One decision")
+@get(
+    "/v1/sessions/{name:str}/decisions/{id:str}",
+    responses=problems(404, 410, 422),
+    summary="One decision",
+    opt=needs("read"),
+)
 async def show_decision(request: Asked, name: Name, id: Id) -> bodies.DecisionTold:
     """A decision that the policy made, as it stands now; ``key:...`` or ``t:...`` name it by its key or round."""
     return await sessions_of(request).do(name, lambda session: translation.decision_told(found(session, id)))
@@ -94,6 +115,7 @@ def found(session: Session, id: str) -> Decision:
     "/v1/sessions/{name:str}/decisions/{id:str}/explanation",
     responses=problems(404, 410, 422),
     summary="Why a decision was made",
+    opt=needs("read"),
 )
 async def explain(request: Asked, name: Name, id: Id) -> dict[str, Any]:
     """Why the policy made a decision, by what it knew then; ``text`` says it in words."""

@@ -39,6 +39,11 @@ def problems(*statuses: int, **more: type[Any]) -> dict[int, ResponseSpec]:
     return found
 
 
+def needs(scope: str) -> dict[str, Any]:
+    """The scope that a token needs; a route without one lets nobody in."""
+    return {"scope": scope}
+
+
 def takes(kind: type[msgspec.Struct] | None, *others: str, needs_key: bool = False) -> dict[str, Any]:
     """The body of a route, for the document: a structure as JSON, or other kinds of media."""
     return {"takes": kind, "others": others, "needs_key": needs_key}

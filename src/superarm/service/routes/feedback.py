@@ -9,8 +9,8 @@ from litestar.params import PathParameter
 
 from superarm.errors import Conflict
 from superarm.service import bodies, translation
-from superarm.service.asked import JSON, Asked, Id, Name, key_of, media, sessions_of
-from superarm.service.routes.documented import problems, takes
+from superarm.service.asked import JSON, Asked, Id, Name, key_of, media, notes_of, sessions_of
+from superarm.service.routes.documented import needs, problems, takes
 from superarm.service.sessions import ARCHIVED, Sessions
 from superarm.sessions.session import Session
 
@@ -26,20 +26,23 @@ def changes(sessions: Sessions, name: str) -> None:
     status_code=200,
     responses=problems(404, 409, 410, 413, 415, 422),
     summary="Tell outcomes",
-    opt=takes(bodies.OutcomesSent),
+    opt=needs("observe") | takes(bodies.OutcomesSent),
 )
 async def observe(request: Asked, name: Name, id: Id) -> bodies.ReceiptTold:
     """Outcomes of picked arms, in any order, in parts, late or again; another value than is known is refused."""
     media(request, JSON)
     key, body = key_of(request), await request.body()
     sessions = sessions_of(request)
+    notes_of(request)["decision"] = id
 
     def told(session: Session) -> bodies.ReceiptTold:
         sent = translation.read(body, bodies.OutcomesSent)
         arms, outcomes = translation.outcomes_of(sent)
         changes(sessions, name)
         given: dict[str, Any] = {"noise_std": sent.noise_std, "sample": sent.sample, "key": key, "by": sent.by}
-        return translation.receipt_told(session.observe(id, arms, outcomes, **given))
+        receipt = session.observe(id, arms, outcomes, **given)
+        sessions.metrics.observed(name, receipt)
+        return translation.receipt_told(receipt)
 
     return await sessions.do(name, told)
 
@@ -48,7 +51,7 @@ async def observe(request: Asked, name: Name, id: Id) -> bodies.ReceiptTold:
     "/v1/sessions/{name:str}/decisions/{id:str}/outcomes/{arm:str}/{outcome:int}",
     responses=problems(404, 409, 410, 413, 415, 422),
     summary="Correct an outcome",
-    opt=takes(bodies.ValueSent),
+    opt=needs("correct") | takes(bodies.ValueSent),
 )
 async def correct(
     request: Asked,
@@ -77,6 +80,7 @@ async def correct(
     status_code=200,
     responses=problems(404, 409, 410, 422),
     summary="Say that a decision was acted upon",
+    opt=needs("observe"),
 )
 async def played(request: Asked, name: Name, id: Id) -> bodies.StateTold:
     """Whatever comes of it; outcomes say so too."""
@@ -88,6 +92,7 @@ async def played(request: Asked, name: Name, id: Id) -> bodies.StateTold:
     status_code=200,
     responses=problems(404, 409, 410, 422),
     summary="Say that a decision never will be acted upon",
+    opt=needs("observe"),
 )
 async def withdraw(request: Asked, name: Name, id: Id) -> bodies.StateTold:
     """Nothing is waited for any more, and its key is used up."""
@@ -109,7 +114,7 @@ async def _said(request: Asked, name: str, id: str, what: str) -> bodies.StateTo
     "/v1/sessions/{name:str}/records",
     responses=problems(404, 409, 413, 415, 422),
     summary="Teach somebody else's choice",
-    opt=takes(bodies.RecordSent),
+    opt=needs("observe") | takes(bodies.RecordSent),
 )
 async def record(request: Asked, name: Name) -> Response[bodies.ReceiptTold]:
     """Learn from a round that somebody else decided, as from a log."""
@@ -128,7 +133,13 @@ async def record(request: Asked, name: Name) -> Response[bodies.ReceiptTold]:
     return Response(await sessions.do(name, told), status_code=201)
 
 
-@post("/v1/sessions/{name:str}/rebase", status_code=200, responses=problems(404, 409), summary="Learn corrections")
+@post(
+    "/v1/sessions/{name:str}/rebase",
+    status_code=200,
+    responses=problems(404, 409),
+    summary="Learn corrections",
+    opt=needs("correct"),
+)
 async def rebase(request: Asked, name: Name) -> bodies.RebaseTold:
     """Teach the policy anew, from its beginning, with the values now in force."""
     sessions = sessions_of(request)

@@ -7,9 +7,12 @@ from litestar.openapi.datastructures import ResponseSpec
 
 from superarm.service import bodies
 from superarm.service.asked import Asked, sessions_of
+from superarm.service.guards import OPEN
+from superarm.service.metrics import MEDIA
+from superarm.service.routes.documented import needs
 
 
-@get("/healthz", sync_to_thread=False, summary="Whether the process answers")
+@get("/healthz", sync_to_thread=False, summary="Whether the process answers", opt=needs(OPEN))
 def healthz() -> bodies.HealthTold:
     """Yes, if you read this."""
     return bodies.HealthTold(status="ok")
@@ -18,7 +21,7 @@ def healthz() -> bodies.HealthTold:
 NOT_YET = ResponseSpec(data_container=bodies.HealthTold, description="Not yet.", generate_examples=False)
 
 
-@get("/readyz", responses={503: NOT_YET}, summary="Whether decisions can be made")
+@get("/readyz", responses={503: NOT_YET}, summary="Whether decisions can be made", opt=needs(OPEN))
 async def readyz(request: Asked) -> Response[bodies.HealthTold]:
     """Only when the journals are replayed, the loops are compiled, and the store can be written to."""
     sessions = sessions_of(request)
@@ -26,4 +29,11 @@ async def readyz(request: Asked) -> Response[bodies.HealthTold]:
     return Response(bodies.HealthTold(status=status), status_code=200 if status == "ready" else 503)
 
 
-ROUTES = [healthz, readyz]
+@get("/metrics", summary="What was counted, for Prometheus", media_type=MEDIA, opt=needs("metrics"))
+async def metrics(request: Asked) -> bytes:
+    """Counters of requests, decisions and outcomes; never by group."""
+    sessions = sessions_of(request)
+    return await sessions.apart(sessions.measured)
+
+
+ROUTES = [healthz, readyz, metrics]

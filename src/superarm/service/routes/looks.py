@@ -14,7 +14,7 @@ from litestar.params import QueryParameter
 from superarm.service import bodies, translation
 from superarm.service.asked import ARROW, LINES, Asked, Name, sessions_of
 from superarm.service.routes.decisions import After
-from superarm.service.routes.documented import problems
+from superarm.service.routes.documented import needs, problems
 from superarm.sessions.session import Session
 from superarm.wire.frames import frame_to_arrow
 
@@ -40,31 +40,52 @@ async def _table(request: Asked, name: str, frame: Callable[[Session], pl.DataFr
     return await sessions_of(request).do(name, told)
 
 
-@get("/v1/sessions/{name:str}/promises", responses=problems(404), summary="Promises, and whether they were kept")
+@get(
+    "/v1/sessions/{name:str}/promises",
+    responses=problems(404),
+    summary="Promises, and whether they were kept",
+    opt=needs("read"),
+)
 async def promises(request: Asked, name: Name) -> Response[bodies.TableTold]:
     """A row for every promise to a group that a decision touched; Arrow where ``Accept`` asks for it."""
     return await _table(request, name, lambda session: session.promises())
 
 
-@get("/v1/sessions/{name:str}/calibration", responses=problems(404), summary="Broken promises beside those predicted")
+@get(
+    "/v1/sessions/{name:str}/calibration",
+    responses=problems(404),
+    summary="Broken promises beside those predicted",
+    opt=needs("read"),
+)
 async def calibration(request: Asked, name: Name) -> Response[bodies.TableTold]:
     """A row for every decision of which something is known; Arrow where ``Accept`` asks for it."""
     return await _table(request, name, lambda session: session.calibration())
 
 
-@get("/v1/sessions/{name:str}/outcomes", responses=problems(404), summary="All outcomes that are known")
+@get(
+    "/v1/sessions/{name:str}/outcomes",
+    responses=problems(404),
+    summary="All outcomes that are known",
+    opt=needs("read"),
+)
 async def outcomes(request: Asked, name: Name) -> Response[bodies.TableTold]:
     """A row for every outcome of every arm; Arrow where ``Accept`` asks for it."""
     return await _table(request, name, lambda session: session.outcomes())
 
 
-@get("/v1/sessions/{name:str}/ledger", responses=problems(404), summary="The account of risk")
+@get("/v1/sessions/{name:str}/ledger", responses=problems(404), summary="The account of risk", opt=needs("read"))
 async def ledger(request: Asked, name: Name) -> bodies.LedgerTold:
     """What trials may be paid from, what is held for decisions that are out, and what they claim."""
     return await sessions_of(request).do(name, translation.ledger_told)
 
 
-@get("/v1/sessions/{name:str}/events", responses=problems(404, 422), summary="The change feed", media_type=LINES)
+@get(
+    "/v1/sessions/{name:str}/events",
+    responses=problems(404, 422),
+    summary="The change feed",
+    media_type=LINES,
+    opt=needs("read"),
+)
 async def events(request: Asked, name: Name, after: After = 0, limit: Events = 1000) -> bytes:
     """What happened, a line of JSON for every event; the last ``seq`` goes into ``after`` of the next call."""
 

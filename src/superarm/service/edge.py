@@ -1,0 +1,125 @@
+"""The edge of the service: what every request meets before the routes, and every answer after them.
+
+Ids of requests, a limit of what all bodies together may hold, security headers, a line in the log, and counters. Where
+no tokens are needed, only requests to this machine by its own name pass: a page of another site could otherwise have a
+name of its own point here.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+from typing import Any
+
+from litestar import Litestar
+from litestar.enums import ScopeType
+from litestar.types import ASGIApp, Message, Receive, ReceiveMessage, Scope, Send
+
+from superarm.service.logs import ACCESS
+from superarm.service.metrics import Metrics
+from superarm.service.problems import Busy, Refused, answer
+
+IN_FLIGHT = 256 * 2**20  # bytes of bodies that are held at a time
+OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
+HEADERS = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
+TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.{0,100})?")
+logger = logging.getLogger(ACCESS)
+
+
+class Edge:
+    """Wraps the application; see the module."""
+
+    def __init__(self, app: Litestar, inner: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._inner, self._metrics = app, inner, metrics
+        self._held = 0  # bytes of bodies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != ScopeType.HTTP:
+            await self._inner(scope, receive, send)
+            return
+        begun = time.perf_counter()
+        headers = dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"").decode("latin-1")
+        request_id = given if GIVEN.fullmatch(given) else secrets.token_hex(8)
+        notes: dict[str, Any] = {"request": request_id}
+        scope.setdefault("state", {})["notes"] = notes
+        trace = headers.get(b"traceparent", b"").decode("latin-1")
+        if TRACE.fullmatch(trace):
+            notes["trace"] = trace
+        status, held = 500, 0
+
+        async def counted() -> ReceiveMessage:
+            nonlocal held
+            message = await receive()
+            if message["type"] == "http.request":
+                size = len(message["body"])
+                held += size
+                self._held += size
+                if self._held > IN_FLIGHT:
+                    raise Busy(f"more than {IN_FLIGHT} bytes of bodies are held already; nothing was done")
+            return message
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                there = {name.lower() for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *(each for each in HEADERS if each[0] not in there),
+                    (b"x-request-id", request_id.encode()),
+                ]
+            await send(message)
+
+        try:
+            refused = self._foreign(scope, headers)
+            if refused is not None:
+                request: Any = self._app.request_class(scope)
+                response = answer(request, refused).to_asgi_response(None, request)
+                await response(scope, counted, sent)
+            else:
+                await self._inner(scope, counted, sent)
+        finally:
+            self._held -= held
+            self._told(scope, status, time.perf_counter() - begun, notes)
+
+    def _foreign(self, scope: Scope, headers: dict[bytes, bytes]) -> Refused | None:
+        """Why a request that another site may have caused is refused, if it is."""
+        if headers.get(b"sec-fetch-site") == b"cross-site" and scope.get("method") not in ("GET", "HEAD"):
+            return Refused(403, "foreign-site", "another site caused this request")
+        if self._app.state.get("admission") is None:
+            host = headers.get(b"host", b"").decode("latin-1").lower()
+            name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
+            if name not in OWN_NAMES:
+                return Refused(
+                    421, "foreign-host", "without tokens only localhost is served; make one by superarm token create"
+                )
+        return None
+
+    def _told(self, scope: Scope, status: int, seconds: float, notes: dict[str, Any]) -> None:
+        handler: Any = scope.get("route_handler")
+        route = "none" if handler is None else str(handler.handler_name).rpartition(".")[2]
+        self._metrics.requests.labels(route, status).inc()
+        self._metrics.request_seconds.labels(route).observe(seconds)
+        if status in (401, 403, 413, 421, 429, 503):
+            self._metrics.refused.labels(str(status)).inc()
+        if logger.isEnabledFor(logging.INFO):
+            token = scope["state"].get("token")
+            said = {
+                **notes,
+                "method": scope.get("method"),
+                "path": scope["path"],
+                "status": status,
+                "ms": round(1000 * seconds, 3),
+                "token": None if token is None else token.id,
+            }
+            logger.info("answered", extra={"said": said})

@@ -1,0 +1,63 @@
+"""Who comes in: every route names the scope that it needs, and a route that names none lets nobody in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar.connection import ASGIConnection
+from litestar.handlers.base import BaseRouteHandler
+
+from superarm.service.asked import Asked
+from superarm.service.problems import Refused, UnknownSession
+from superarm.service.tokens import Admission, Token
+
+OPEN = "open"  # the scope of routes that need no token
+ANY = "any"  # of routes that need some token, and look at its scopes themselves
+
+
+def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Refuse a request whose token does not allow the scope of its route in the session that it names."""
+    scope = handler.opt.get("scope")
+    if scope == OPEN:
+        return
+    admission: Admission | None = connection.app.state.get("admission")
+    if admission is None:
+        if scope is None:
+            raise _not_permitted("do this")
+        return  # nobody but this machine can ask: see Edge
+    token = admission.admitted(bearer(connection.headers.get("authorization", "")))
+    if token is None:
+        raise Refused(401, "not-authorised", "a token is needed, as  Authorization: Bearer sa_...", headers=CHALLENGE)
+    connection.scope["state"]["token"] = token
+    session = connection.path_params.get("name")
+    if session is not None and not token.sees(session):
+        raise UnknownSession(session)
+    if scope != ANY and not token.may(str(scope), token.sessions if session is None else session):
+        raise _not_permitted(str(scope))
+
+
+def may(request: Asked, scope: str, session: str) -> bool:
+    """Whether whoever asks is allowed a scope of a session."""
+    if request.app.state.get("admission") is None:
+        return True
+    token: Token | None = request.scope["state"].get("token")
+    return token is not None and token.may(scope, session)
+
+
+def check(request: Asked, scope: str, session: str) -> None:
+    """Refuse who is not allowed a scope of a session."""
+    if not may(request, scope, session):
+        raise _not_permitted(scope)
+
+
+def bearer(header: str) -> str:
+    """The token of a header ``Authorization``."""
+    kind, _, token = header.partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="superarm"'}
+
+
+def _not_permitted(scope: str) -> Refused:
+    return Refused(403, "not-permitted", f"the token does not allow to {scope} here")
