@@ -28,7 +28,15 @@ from superarm.experiments.results import read
 
 ROOT = HERE.parent
 RATINGS = os.environ.get("SUPERARM_MOVIELENS", "synthetic")  # of generated ratings no target is judged
-STUDIES = {"federated": [], "movies": ["--data", RATINGS], "tradeoff": [], "problems": [], "wrong": [], "shops": []}
+STUDIES = {
+    "federated": [],
+    "movies": ["--data", RATINGS],
+    "tradeoff": [],
+    "problems": [],
+    "wrong": [],
+    "shops": [],
+    "leakage": [],
+}
 CHECKS = {
     "referee": ["tests.referees.enumeration", "--seed", "0"],
     "mutants": ["tests.mutants"],

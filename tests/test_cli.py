@@ -147,7 +147,7 @@ def test_movies_on_other_data_says_so_whatever_their_name(tmp_path):
     [
         (
             ["run", "nonsense"],
-            "study: expected one of federated, movies, tradeoff, problems, wrong, shops, got 'nonsense'",
+            "study: expected one of federated, movies, tradeoff, problems, wrong, shops, leakage, or a file",
         ),
         (["run", "federated", "--policies", "tcgp"], "policies: expected some of"),
         (["run", "tradeoff", "--data", "x"], "data: expected nothing: tradeoff uses no data"),

@@ -107,7 +107,9 @@ def run(
     ] = False,
     jobs: Jobs = CORES,
     out: Annotated[Path | None, typer.Option(help="Folder of the results; by default results/STUDY.")] = None,
-    data: Annotated[str | None, typer.Option(help="For movies: a MovieLens folder, or 'synthetic'.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="For movies: a MovieLens folder, or 'synthetic'; for leakage: 'synthetic'.")
+    ] = None,
 ) -> None:
     """Run a study; the same command resumes it, whatever stopped it."""
     with plain_errors():

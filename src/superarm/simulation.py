@@ -8,7 +8,7 @@ import time
 import warnings
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from superarm.calibration import covered
 from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.policies.policy import Policy
-from superarm.regret import Performance, optimum, performance, super_arm_regret, total_regret
+from superarm.regret import optimum, performance, super_arm_regret, total_regret
 from superarm.round import Round
 from superarm.selection import Selection, Status
 
@@ -90,7 +90,7 @@ def play(
             "predicted_broken": selection.predicted_broken,
             "covered_1": None if inside is None else int(inside[0]),
             "covered_2": None if inside is None else int(inside[1]),
-            **_certified(policy, selection, true),
+            **certified(policy, selection, true.kept),
         }
     for late in waiting:
         policy.update(*late)
@@ -118,14 +118,17 @@ def _delay(environment: Environment) -> int:
     return whole_number("environment.delay", getattr(environment, "delay", 0))
 
 
-def _certified(policy: Policy, selection: Selection, true: Performance) -> dict[str, int | None]:
-    """Of how many touched groups a policy was as sure as it was asked to be, and how many of these broke."""
+def certified(policy: Policy, selection: Selection, kept: Sequence[bool]) -> dict[str, int | None]:
+    """Of how many touched groups a policy was as sure as it was asked to be, and how many of these broke.
+
+    ``kept`` says of each touched group of the selection, in its order, whether it kept its promise.
+    """
     confidence = getattr(policy, "confidence", None)
     if selection.kind is None or not isinstance(confidence, float):
         return {"certified": None, "certified_broken": None}
     promised = [group.probability for group in selection.groups]
     sure = [chance is not None and chance >= confidence for chance in promised]
-    broken = [one and not kept for one, kept in zip(sure, true.kept, strict=True)]
+    broken = [one and not held for one, held in zip(sure, kept, strict=True)]
     return {"certified": sum(sure), "certified_broken": sum(broken)}
 
 

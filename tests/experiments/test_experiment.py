@@ -97,7 +97,7 @@ def test_the_studies_stay_what_they_were():
         assert name == f"tcgp-ucb zeta={zeta}"
         assert make(SETTING).zeta == float(zeta)
     everywhere = set(paper.federated().policies)
-    assert everywhere | {"cautious-no-prior"} == set(POLICIES) == set(settings_by_policy())
+    assert everywhere | {"cautious-no-prior", "feasible-random"} == set(POLICIES) == set(settings_by_policy())
 
 
 def test_chosen_policies_keep_the_order_of_the_study():

@@ -50,7 +50,7 @@ def test_records_that_nobody_trained_on_read_zero(k):
     """Training on 30 records moves the model; k others, members in name only, do not stand out."""
     rng = np.random.default_rng(k)
     found = []
-    for _ in range(60):
+    for _ in range(40):
         shuffled = digits()[rng.permutation(len(digits()))[: 90 + k]]
         used, shams, others = shuffled[:30], shuffled[30 : 30 + k], shuffled[30 + k :]
         before = untrained(64, 10)
@@ -59,7 +59,7 @@ def test_records_that_nobody_trained_on_read_zero(k):
         found.append(membership_advantage(*scores))
     check = null_check(found)
     assert check.passed, check
-    assert check.standard_error < 0.06
+    assert check.standard_error < 0.08
 
 
 def test_a_pool_of_another_kind_fails_the_null_check():

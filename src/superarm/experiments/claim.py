@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 HOLDS, FAILS, REMARK = "holds", "does not hold", "holds with a remark"  # of the paper
 MET, MISSED = "met", "not met"  # of targets
+SHOWN, NOT_SHOWN = "shown", "not shown"  # of differences that nobody promised
 UNKNOWN = "not measured"
 
 PAPER, TARGETS = "paper", "targets"  # who says what should be seen: the paper, or we, of the cautious policy

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from superarm.experiments import measures, robustness
+from superarm.experiments import limits, measures, robustness
 from superarm.experiments.claim import (
     CAUTIOUS,
     EXACT,
@@ -120,6 +120,7 @@ def _table() -> dict[str, dict[str, tuple[_Row, ...]]]:
                 ("Broken promises, all problems together", "at most {} times the predicted", _as_predicted, 1.2),
             ),
             **robustness.TARGETS,
+            **limits.TARGETS,
         },
     }
 

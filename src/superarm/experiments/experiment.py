@@ -8,17 +8,16 @@ of the type of its default.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.policies.policy import Policy
-from superarm.simulation import Entropy, stream
+from superarm.simulation import Entropy, play, stream
 
 BENCHMARK = "clairvoyant"
 
@@ -42,7 +41,7 @@ class Setting:
 
     rounds: int  # T
     seed: int  # of its ties and draws
-    environment: Environment  # for the clairvoyant, and for what a study says that its learners know
+    environment: Any  # for the clairvoyant, and for what a study says that its learners know
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +65,8 @@ class Experiment:
     name, title
         a word for commands and columns, and a line for people
     environment
-        makes the environment of a run from the run's seed
+        makes the environment of a run from the run's seed: an :class:`~superarm.environments.Environment`, or whatever
+        ``play`` takes
     policies
         makes each policy that is played from the run's :class:`Setting`; the clairvoyant is always among them
     rounds, runs
@@ -85,11 +85,13 @@ class Experiment:
         a line about the environment of a run, where every run has its own, for the manifest
     by_run
         makes the environment from the number of the run and its seed, where runs take turns; None: the seed decides
+    play
+        lets a policy play in an environment and yields one row a round: see :func:`superarm.simulation.play`
     """
 
     name: str
     title: str
-    environment: Callable[[int], Environment]
+    environment: Callable[[int], Any]
     policies: Mapping[str, Maker]
     rounds: int
     runs: int
@@ -99,12 +101,13 @@ class Experiment:
     data_kind: DataKind | None = None
     systems: Mapping[str, Maker] = field(default_factory=dict)
     describe: Callable[[Any], str] | None = None
-    by_run: Callable[[int, int], Environment] | None = None
+    by_run: Callable[[int, int], Any] | None = None
+    play: Callable[..., Iterator[dict[str, Any]]] = play
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "systems", self.systems or self.policies)
 
-    def environment_of(self, seed: int, run: int) -> Environment:
+    def environment_of(self, seed: int, run: int) -> Any:
         """What a run of the experiment with this seed is played on."""
         drawn = seed_of(run_entropy(seed, run), "environment")
         return self.environment(drawn) if self.by_run is None else self.by_run(run, drawn)

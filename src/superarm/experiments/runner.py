@@ -34,7 +34,7 @@ from superarm.kernels import stationary
 from superarm.oracles.decomposition.canonical import compiled
 from superarm.posteriors import history
 from superarm.posteriors.engines.state_space import state_space
-from superarm.simulation import PLAYED, play, with_regret
+from superarm.simulation import PLAYED, with_regret
 from superarm.storage import TEMPORARY, alone, replace_file
 
 DIGEST = hashlib.sha256().digest_size
@@ -90,7 +90,7 @@ class Unit:
         # One BLAS thread a process: more would fight over the cores, and sums in another order give other bits.
         with threadpool_limits(1), self.pulse.open("wb", buffering=0) as pulse:
             try:
-                for row in play(policy, environment, rounds=self.experiment.rounds, seed=entropy):
+                for row in self.experiment.play(policy, environment, rounds=self.experiment.rounds, seed=entropy):
                     rows.append(row)
                     pulse.write(b".")
             except Exception as error:

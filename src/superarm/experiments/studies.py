@@ -10,7 +10,7 @@ from superarm.datasets.download import RELEASES, cache_folder
 from superarm.datasets.movielens import MovieLens, read
 from superarm.datasets.synthetic import synthetic
 from superarm.errors import InvalidArgument, MissingData, safe_repr
-from superarm.experiments import paper, wrong
+from superarm.experiments import leakage, paper, wrong
 from superarm.experiments.experiment import (
     DataKind,
     Experiment,
@@ -37,6 +37,7 @@ POLICIES = {
     "cc-mab": "fixed hypercubes (Chen et al. 2018)",
     "cucb": "one counter per arm (Chen et al. 2013)",
     "uniform": "random feasible super arms",
+    "feasible-random": "cautious that is told lots in place of utilities; leakage only",
     "clairvoyant": "the benchmark: plays on the truth",
 }
 OURS = {
@@ -57,7 +58,9 @@ SWEEP: dict[str, dict[str, tuple[Value, ...]]] = {
 
 def settings_by_policy() -> dict[str, str]:
     """The settings of every policy with their defaults, as a command would name them."""
-    makers = {**wrong.shops().systems, **paper.federated().systems}  # where all of them play
+    records = leakage.synthetic_digits()
+    study = leakage.leakage(records, "", DataKind.SYNTHETIC)
+    makers = {**study.systems, **wrong.shops().systems, **paper.federated().systems}  # where all of them play
     return {name: name_with_settings("", default_settings(make)).strip() for name, make in makers.items()}
 
 
@@ -71,18 +74,28 @@ def with_sweep(experiment: Experiment) -> Experiment:
 def study(name: str, *, data: str | None = None, console: Console | None = None) -> Experiment:
     """The study of this name, or that a file or module holds (see :func:`superarm.experiments.own.study_in`).
 
-    ``data`` is a MovieLens folder, ``"synthetic"``, or None for what was fetched.
+    ``data`` is a MovieLens folder, ``"synthetic"``, or None for what is at hand.
     """
-    if name != "movies" and data is not None:
+    if name not in ("movies", "leakage") and data is not None:
         raise InvalidArgument("data", f"nothing: {name} uses no data", safe_repr(data))
     if name.partition(":")[0].endswith(".py") or ":" in name:
         return study_in(name)
     if name not in STUDIES:
         expected = f"one of {', '.join(STUDIES)}, or a file of your own, as study.py"
         raise InvalidArgument("study", expected, safe_repr(name))
+    if name == "leakage":
+        return _leakage(data)
     if name != "movies":
         return OURS[name]()
     return paper.movies(*_movielens(data, console))
+
+
+def _leakage(data: str | None) -> Experiment:
+    if data is None:
+        return leakage.leakage(leakage.digits(), "the digits of scikit-learn, 1797 records", DataKind.OTHER)
+    if data != "synthetic":
+        raise InvalidArgument("data", "'synthetic', or nothing for the digits of scikit-learn", safe_repr(data))
+    return leakage.leakage(leakage.synthetic_digits(), "a synthetic look-alike, NOT digits", DataKind.SYNTHETIC)
 
 
 def _movielens(data: str | None, console: Console | None) -> tuple[MovieLens, str, DataKind]:

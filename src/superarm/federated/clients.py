@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superarm.arguments import Array
 from superarm.errors import InvalidArgument
 from superarm.federated.audit import calibrated_scores, membership_advantage
 from superarm.federated.profiles import ClientProfile
@@ -81,7 +82,7 @@ class SoftmaxClient:
 
 
 def dealt(
-    records: Records, limits: Sequence[float], rng: np.random.Generator, *, alike: bool = True
+    records: Records, limits: Sequence[float] | Array, rng: np.random.Generator, *, alike: bool = True
 ) -> tuple[SoftmaxClient, ...]:
     """Deal records to as many clients as there are limits, half of each to train on and half to hold out.
 
@@ -106,7 +107,7 @@ def dealt(
     return tuple(
         SoftmaxClient(
             client_id=f"client {place:02d}",
-            limit=limit,
+            limit=float(limit),
             pool=records[mine[: size // 2]],
             held_out=records[mine[size // 2 :]],
         )

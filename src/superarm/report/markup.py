@@ -25,6 +25,8 @@ VERDICTS = {
     "does not hold": ("✗", "fails"),
     "met": ("✓", "holds"),
     "not met": ("✗", "fails"),
+    "shown": ("≈", "remark"),
+    "not shown": ("–", "unmeasured"),
     "not measured": ("–", "unmeasured"),
 }
 

@@ -23,7 +23,7 @@ import vl_convert
 from superarm.experiments.claim import Claim
 from superarm.experiments.measures import summary
 from superarm.experiments.paper import STUDIES
-from superarm.report import markup, tables, theme, worlds
+from superarm.report import limits, markup, tables, theme, worlds
 from superarm.report.calibration import honesty
 from superarm.report.explorer import points
 from superarm.report.figure import Figure
@@ -104,7 +104,7 @@ in the folder <code>figures</code> beside this page.</p></noscript>
 <h2 id="calibration">Calibration</h2>
 {tables.calibration(found, looks)}
 {_figures(drawn, "calibration", {})}</section>
-{worlds.section(frame, manifest) or tables.problems(frame, manifest)}
+{worlds.section(frame, manifest) or limits.section(frame, manifest) or tables.problems(frame, manifest)}
 </div>
 <section aria-labelledby="claims">
 <h2 id="claims">Claims of the paper</h2>
