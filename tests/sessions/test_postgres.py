@@ -55,7 +55,7 @@ def test_the_key_alone_keeps_order(postgres, store, monkeypatch):
     """Without any lock, of two appends of the same number one is refused by the primary key, and changes nothing."""
     other = PostgresStore(postgres.url, store.name)
     store.append([numbered(1)])
-    monkeypatch.setattr(PostgresStore, "_begin", lambda store, connection, silent: connection.execute("BEGIN"))
+    monkeypatch.setattr(PostgresStore, "_begin", lambda store, connection, silent: [("BEGIN", ())])
     add = changes.add_entries
 
     def interrupted(*given):

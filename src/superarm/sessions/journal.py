@@ -184,7 +184,7 @@ def _own(error: BaseException) -> BaseException:
     if isinstance(error, Behind):
         return Behind()
     if isinstance(error, StoreUnavailable):
-        return StoreUnavailable(*error.args)
+        return type(error)(*error.args)
     failure = StoreUnavailable("the commit was broken off; ask again under the same key to learn what was kept")
     failure.__cause__ = error
     return failure

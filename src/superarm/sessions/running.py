@@ -151,7 +151,13 @@ class Running:
 
     def _catch_up(self) -> None:
         """Fold what others appended; while entries of this process wait, their commit will tell."""
-        if self.journal.newest() is None and self.store.last() > self.state.seq:
+        last = self.state.seq if self.journal.newest() is not None else self.store.last()
+        if last < self.state.seq:
+            raise StoreUnavailable(
+                f"the journal ends with event {last}, and this session knows {self.state.seq}: it was set back, from a "
+                "backup or to a replica that lagged; open the session again"
+            )
+        if last > self.state.seq:
             begun = time.perf_counter()
             try:
                 found = fold.replayed(self.state, self.store.events(self.state.seq), self.parts)
@@ -220,7 +226,8 @@ class Running:
         if self._process == os.getpid():
             try:
                 if self._tail:
-                    self.snapshot()
+                    with suppress(StoreUnavailable):  # as where one may only read: it costs time at the next start
+                        self.snapshot()
             finally:
                 self._process = None
                 self.store.close()

@@ -244,6 +244,19 @@ def _passes(error: psycopg.Error) -> bool:
     return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not refused
 
 
+def together(connection: Connection, *statements: tuple[str, Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
+    """The rows of statements that travel in one message, so that a server never waits in the midst of them."""
+    with psycopg.ClientCursor(connection) as cursor:
+        cursor.execute(
+            "; ".join(text for text, _ in statements), [value for _, values in statements for value in values]
+        )
+        found: list[list[tuple[Any, ...]]] = []
+        while True:
+            found.append(cursor.fetchall() if cursor.description else [])
+            if not cursor.nextset():
+                return found
+
+
 def is_taken(error: BaseException, constraint: str) -> bool:
     """Whether a row was refused because its place is taken."""
     return isinstance(error, psycopg.errors.UniqueViolation) and error.diag.constraint_name == constraint

@@ -18,7 +18,7 @@ from superarm.sessions.events import DAMAGE, Event
 from superarm.sessions.standing import Cell, Standing
 from superarm.sessions.stores import schema
 from superarm.sessions.stores.postgres import changes, counts, lease, tables
-from superarm.sessions.stores.postgres.connections import PATIENCE, Connection, Connections, is_taken, shared
+from superarm.sessions.stores.postgres.connections import PATIENCE, Connection, Connections, is_taken, shared, together
 from superarm.sessions.stores.postgres.database import prepared
 from superarm.sessions.stores.postgres.lease import Lease, LeaseLost
 from superarm.sessions.stores.sqlite import checked_name
@@ -27,6 +27,10 @@ from superarm.sessions.stores.store import Behind, Entry, Snapshot
 SILENT = 10.0  # seconds after which the server breaks off a transaction of a process that says nothing
 TURN = 25.0  # the same, where it takes its turn and computes
 RATE = 1e6  # bytes in a second that at least travel
+HEAD = (  # of a journal: its last event, the epoch of its lease, and who appended an event
+    "SELECT coalesce((SELECT max(seq) FROM superarm.event WHERE session = id), 0), epoch, "
+    "(SELECT batch::text FROM superarm.event WHERE session = id AND seq = %s) FROM superarm.session WHERE id = %s"
+)
 COMMIT = {  # how the server is to acknowledge; one that is set to wait for replicas does so
     "full": "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')",
     "normal": "'off'",
@@ -96,18 +100,14 @@ class PostgresStore:
         found = [entry.event for entry in entries]
         size = sum(len(body) for entry in entries for body in entry.parts.values()) + 1000 * len(entries)
         run = connection.execute
-        with connection.pipeline():
-            if not begun:
-                self._begin(connection, SILENT + size / RATE)
-            head = run(
-                "SELECT coalesce((SELECT max(seq) FROM superarm.event WHERE session = id), 0), epoch, "
-                "(SELECT batch::text FROM superarm.event WHERE session = id AND seq = %s) "
-                "FROM superarm.session WHERE id = %s",
-                (found[0].seq, self._session),
-            )
-            ids = list({event.decision for event in found if event.decision is not None})
-            bodies = run("SELECT body FROM superarm.decision WHERE session = %s AND id = ANY(%s)", (self._session, ids))
-        last, epoch, there = head.fetchone() or (0, 0, None)
+        ids = list({event.decision for event in found if event.decision is not None})
+        *_, heads, bodies = together(
+            connection,
+            *(() if begun else self._begin(connection, SILENT + size / RATE)),
+            (HEAD, (found[0].seq, self._session)),
+            ("SELECT body FROM superarm.decision WHERE session = %s AND id = ANY(%s)", (self._session, ids)),
+        )
+        ((last, epoch, there),) = heads
         if there == batch:
             connection.rollback()
             return
@@ -126,24 +126,23 @@ class PostgresStore:
                 raise Behind from None
             raise
 
-    def _begin(self, connection: Connection, silent: float) -> None:
-        """Begin a transaction in which nobody else appends, and which ends should this process fall silent."""
+    def _begin(self, connection: Connection, silent: float) -> list[tuple[str, tuple[Any, ...]]]:
+        """What begins a transaction in which nobody else appends, and which ends should this process fall silent."""
         wait, held = f"{1000 * PATIENCE:.0f}", f"{1000 * silent:.0f}"
-        connection.execute("BEGIN")
-        connection.execute(
-            "SELECT set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', %s, true), "
-            f"set_config('synchronous_commit', {self._commit}, true)",
-            (wait, held),
-        )
+        limits = {"lock_timeout": wait, "idle_in_transaction_session_timeout": held}
         if connection.info.server_version >= 170000:  # also in the midst of what it says
-            connection.execute("SELECT set_config('transaction_timeout', %s, true)", (str(int(held) + int(wait)),))
-        connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (tables.LOCK, self._session))
+            limits["transaction_timeout"] = f"{1000 * (PATIENCE + silent):.0f}"
+        config = ", ".join("set_config(%s, %s, true)" for _ in limits)
+        return [
+            ("BEGIN", ()),
+            (f"SELECT set_config('synchronous_commit', {self._commit}, true), {config}", sum(limits.items(), ())),
+            ("SELECT pg_advisory_xact_lock(%s, %s)", (tables.LOCK, self._session)),
+        ]
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         def begin(connection: Connection) -> None:
-            with connection.pipeline():
-                self._begin(connection, TURN)
+            together(connection, *self._begin(connection, TURN))
 
         with self._writing, self._open.held(begin) as self._turn:
             try:
@@ -248,12 +247,14 @@ class PostgresStore:
         mine = (holder, -1 if self.epoch is None else self.epoch)
 
         def taken(connection: Connection) -> Lease | None:
-            with connection.pipeline():
-                self._begin(connection, SILENT)
-                won = connection.execute(lease.TAKE, (holder, url, seconds, *mine, self._session, *mine))
-                found = connection.execute(lease.READ, (self._session,))
-                connection.execute("COMMIT")
-            return lease.lease_of(found.fetchall()) if won.fetchall() else None
+            *_, won, found, _ = together(
+                connection,
+                *self._begin(connection, SILENT),
+                (lease.TAKE, (holder, url, float(seconds), *mine, self._session, *mine)),
+                (lease.READ, (self._session,)),
+                ("COMMIT", ()),
+            )
+            return lease.lease_of(found) if won else None
 
         with self._writing:
             found = self._open.again(taken, writes=True)
