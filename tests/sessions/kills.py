@@ -85,9 +85,15 @@ def next_number(folder, name):
     return 1 + max((note["number"] for note in notes(folder, name) if note.get("whole")), default=-1)
 
 
+def place(folder):
+    """Where the session is: in a file, unless another file names a database."""
+    url = Path(folder) / "store.url"
+    return {"path": url.read_text("utf-8") if url.exists() else Path(folder) / "s.db"}
+
+
 def live(folder, name, ready):
     """One life of a client, in a process of its own."""
-    session = Session.open(Path(folder) / "s.db", policy=policy(), durability="normal")
+    session = Session.open(**place(folder), policy=policy(), durability="normal")
     os.write(ready, b"r")
     client(session, folder, name, next_number(folder, name))
 

@@ -10,7 +10,7 @@ from superarm.sessions.events import Corrected, Decided, Observed
 from superarm.sessions.parts import KeptParts
 from superarm.sessions.session import Session
 from superarm.sessions.snapshots import digest_of_state
-from tests.sessions.kills import client, is_corrected, next_number, notes, told
+from tests.sessions.kills import client, is_corrected, next_number, notes, place, told
 from tests.sessions.shop import policy
 
 
@@ -21,7 +21,7 @@ def killed(folder, kills, clients, seed):
     assert ended.returncode == 0, ended.stderr[-3000:]
     made = check(folder, names)
     assert made >= kills, f"only {made} decisions in {kills} kills show little"
-    with Session.open(folder / "s.db", policy=policy()) as session:  # and it goes on
+    with Session.open(**place(folder), policy=policy()) as session:  # and it goes on
         for name in names:
             number = next_number(folder, name)
             client(session, folder, name, number, most=number + 2)
@@ -31,7 +31,7 @@ def killed(folder, kills, clients, seed):
 
 def check(folder, names):
     """What the journal holds against what the clients know; how many decisions were made."""
-    with Session.open(folder / "s.db", policy=policy()) as session:
+    with Session.open(**place(folder), policy=policy()) as session:
         verified = session.verify()
         assert verified.ok, str(verified)
         assert verified.exact

@@ -24,7 +24,7 @@ from superarm.sessions.stores.postgres.lease import Lease, LeaseLost
 from superarm.sessions.stores.sqlite import checked_name
 from superarm.sessions.stores.store import Behind, Entry, Snapshot
 
-SILENT = 10.0  # seconds after which the server breaks off a transaction of a process that says nothing
+SILENT = 3.0  # seconds after which the server breaks off an append of a process that says nothing
 TURN = 25.0  # the same, where it takes its turn and computes
 RATE = 1e6  # bytes in a second that at least travel
 HEAD = (  # of a journal: its last event, the epoch of its lease, and who appended an event
