@@ -31,6 +31,7 @@ from superarm.storage.content import content, digest, label_content
 from superarm.words import counted
 
 LARGEST = 1e100  # an outcome: squares and sums of those up to this are numbers
+SMALLEST_NOISE = 1e-100  # of an outcome, for the same reason
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -212,9 +213,10 @@ class Outcomes:
 
     arms: IntArray  # (k,)
     values: Array  # (k, 2)
+    noise: Array | None = None  # (k, 2) standard deviations of their noise, NaN where none is told; None: of none
 
     @classmethod
-    def of(cls, round: Round, arms: Any, outcomes: Any) -> Outcomes:
+    def of(cls, round: Round, arms: Any, outcomes: Any, noise_std: Any = None) -> Outcomes:
         """Check arms and outcomes against the round that they belong to."""
         arms = checked_round(round).check_arms(arms)
         values = real_array(outcomes, "outcomes", "numbers")
@@ -230,7 +232,20 @@ class Outcomes:
             raise InvalidArgument(
                 "outcomes", expected, "an infinite one" if np.isinf(values).any() else values[too_large][0]
             )
-        return cls(arms=arms, values=values)
+        noise = None if noise_std is None else checked_noises(noise_std, len(arms))
+        return cls(arms=arms, values=values, noise=noise)
+
+
+def checked_noises(noise_std: Any, rows: int) -> Array:
+    """Noises of single outcomes, (rows, 2), NaN where none is told: given for all, for each output, or one by one."""
+    expected = f"a positive number, one for each outcome, or shape ({rows}, 2); NaN where none is known"
+    noise = as_floats("noise_std", noise_std, expected)
+    if noise.shape not in ((), (2,), (rows, 2)):
+        raise InvalidArgument("noise_std", expected, f"shape {noise.shape}")
+    wrong = ~(np.isnan(noise) | ((noise >= SMALLEST_NOISE) & (noise <= LARGEST)))
+    if wrong.any():
+        raise InvalidArgument("noise_std", f"numbers from {SMALLEST_NOISE} to {LARGEST}, or NaN", noise[wrong][0])
+    return np.array(np.broadcast_to(noise, (rows, 2)))
 
 
 def checked_round(round: Any) -> Round:

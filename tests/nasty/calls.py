@@ -282,12 +282,12 @@ CALLS: dict[str, Call] = {
                 getattr(cls(KERNEL, 0.1).condition(CONTEXTS, PAIRS), method),
                 dict(arguments),
             ),
-            takes={"outcomes": ("missing",), "others": ("none",)},
+            takes={"outcomes": ("missing",), "noise_std": ("missing", "none"), "others": ("none",)},
             most={"n": (1000, "draws; a million take a gigabyte")},
         )
         for cls in (sa.GaussianProcess, sa.ExactPosterior, sa.SparsePosterior)
         for method, arguments in {
-            "condition": {"contexts": CONTEXTS, "outcomes": PAIRS},
+            "condition": {"contexts": CONTEXTS, "outcomes": PAIRS, "noise_std": 0.1},
             "covariance": {"contexts": CONTEXTS, "others": CONTEXTS},
             "learned": {"learning": sa.Learning(starts=1, at_most=20, least=2), "seed": 0},
             "rougher": {"factor": 0.3},
@@ -399,9 +399,10 @@ CALLS: dict[str, Call] = {
                 "oracle": sa.Automatic(),
                 "seed": 0,
                 "learn": False,
+                "outcomes": ("normal", None),
             },
         ),
-        takes={"batch_aware": ("booleans",), "learn": ("booleans",)} | ORACLE,
+        takes={"batch_aware": ("booleans",), "learn": ("booleans",), "outcomes": ("none",)} | ORACLE,
     ),
     "CautiousTCGPUCB": Call(
         lambda: (
@@ -418,9 +419,10 @@ CALLS: dict[str, Call] = {
                 "oracle": sa.Automatic(),
                 "seed": 0,
                 "learn": False,
+                "outcomes": ("normal", None),
             },
         ),
-        takes={"learn": ("booleans",)} | ORACLE,
+        takes={"learn": ("booleans",), "outcomes": ("none",)} | ORACLE,
     ),
     "OCLOKUCB": Call(
         lambda: (
@@ -446,8 +448,11 @@ CALLS: dict[str, Call] = {
         takes={"learn": ("booleans",)} | ORACLE,
     ),
     "TCGPTS": Call(
-        lambda: (sa.TCGPTS, {"posterior": prior(), "oracle": sa.Automatic(), "seed": 0, "learn": False}),
-        takes={"learn": ("booleans",)} | ORACLE,
+        lambda: (
+            sa.TCGPTS,
+            {"posterior": prior(), "oracle": sa.Automatic(), "seed": 0, "learn": False, "outcomes": ("normal", None)},
+        ),
+        takes={"learn": ("booleans",), "outcomes": ("none",)} | ORACLE,
     ),
     "ACCUCB": Call(
         lambda: (
@@ -470,12 +475,13 @@ CALLS: dict[str, Call] = {
                 {
                     "indices": {"round": round_of(name)},
                     "select": {"round": round_of(name)},
-                    "update": {"round": round_of(name), "arms": [0, 1], "outcomes": [[0.5, 0.5], [0.1, 0.1]]},
+                    "update": {"round": round_of(name), "arms": [0, 1], "outcomes": [[0.5, 0.5], [0.1, 0.1]]}
+                    | ({"noise_std": [[0.1, 0.2], [0.3, 0.4]]} if hasattr(make(), "learner") else {}),
                     "explain": {"round": round_of(name), "selection": make().select(round_of(name)), "most": 2},
                     "save": {"path": folder() / "policy"},
                 }[method],
             ),
-            takes={"outcomes": ("missing",), "path": PATH},
+            takes={"outcomes": ("missing",), "noise_std": ("missing", "none"), "path": PATH},
         )
         for name, make in policies().items()
         for method in ("indices", "select", "explain", "update", "save")
@@ -488,10 +494,15 @@ CALLS: dict[str, Call] = {
                 {"decision": "one"}
                 | {
                     "decided": {"round": a_round(), "selection": sa.CautiousTCGPUCB(prior()).select(a_round())},
-                    "observed": {"round": a_round(), "arms": [0, 1], "outcomes": [[0.5, 0.5], [0.1, 0.1]]},
+                    "observed": {
+                        "round": a_round(),
+                        "arms": [0, 1],
+                        "outcomes": [[0.5, 0.5], [0.1, 0.1]],
+                        "noise_std": 0.1,
+                    },
                 }.get(method, {}),
             ),
-            takes={"outcomes": ("missing",), "decision": ("text",)},
+            takes={"outcomes": ("missing",), "noise_std": ("missing", "none"), "decision": ("text",)},
         )
         for method in ("decided", "observed", "played", "withdrawn", "expired")
     },

@@ -212,8 +212,8 @@ BAD = {
     "an infinite outcome": (lambda s, d: s.observe(d.id, d.arms[:1], [[np.inf, 0.0]]), "outcomes: expected numbers"),
     "an outcome of 1e308": (lambda s, d: s.observe(d.id, d.arms[:1], [[1e308, 0.0]]), "outcomes: expected numbers"),
     "noise that is not understood": (
-        lambda s, d: s.observe(d.id, d.arms[:1], [[0.0, 0.0]], noise_std=0.1),
-        "noise_std: expected None, as TCGPUCB",
+        lambda s, d: s.observe(d.id, d.arms[:1], [[0.0, 0.0]], noise_std=-0.1),
+        "noise_std: expected",
     ),
     "a key that is no text": (lambda s, d: s.decide(a_round(9), key=7), "key: expected text"),
     "an empty key": (lambda s, d: s.decide(a_round(9), key=""), "key: expected text"),

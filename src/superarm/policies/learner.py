@@ -17,7 +17,10 @@ from superarm.policies.ties import tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
 from superarm.posteriors.model import Model
 from superarm.posteriors.model.decisions import NO_DECISIONS, Decisions
+from superarm.posteriors.model.noise import Kinds, checked_kinds
+from superarm.posteriors.model.shape import NORMAL
 from superarm.posteriors.posterior import Belief, Posterior
+from superarm.posteriors.stateful import StatefulPosterior
 from superarm.round import Outcomes, Round, checked_round
 from superarm.selection import Selection
 from superarm.storage import storable
@@ -57,12 +60,18 @@ class Learner:
         beta_scale: float = 1.0,
         seed: Seed,
         learn: bool | Learning | None = None,
+        outcomes: Any = None,
     ) -> Learner:
         """Check the settings and draw a number from the seed."""
+        kinds = checked_kinds(outcomes)
         if posterior is not None and (isinstance(posterior, type) or not isinstance(posterior, Posterior)):
             expected = "an object with predict and condition, such as GaussianProcess(kernel, noise_std=...), or None"
             raise InvalidArgument("posterior", expected, safe_repr(posterior))
         learning = _learning(learn, posterior)
+        model = None if learning is None else Model.of(posterior, kinds)
+        if model is None and any(kind not in (None, NORMAL) for kind in kinds):
+            expected = "normal, as what is believed keeps one noise: learn=False, or a posterior that stays as it is"
+            raise InvalidArgument("outcomes", expected, safe_repr(outcomes))
         return cls(
             posterior=posterior,
             delta=fraction("delta", delta),
@@ -70,8 +79,13 @@ class Learner:
             seed=seed_number(seed),
             beta_scale=between("beta_scale", positive("beta_scale", beta_scale), 0.0, WIDEST),
             learning=learning,
-            model=None if learning is None else Model.of(posterior),
+            model=model,
         )
+
+    @property
+    def outcomes(self) -> Kinds:
+        """What kind of outcomes they are, as declared."""
+        return (None, None) if self.model is None else self.model.kinds
 
     def beta(self, round: Round) -> float:
         """beta_t for this round, scaled."""
@@ -104,7 +118,7 @@ class Learner:
             model, posterior = model.after(self.posterior, round, observed, self.learning, self.seed)
         else:
             assert self.posterior is not None
-            posterior = self.posterior.condition(round.contexts[observed.arms], observed.values)
+            posterior = _conditioned(self.posterior, round, observed)
             if self.learning is not None and isinstance(posterior, Learns) and not np.isnan(observed.values).all():
                 seen = seen.after(round)
                 if seen is not self.seen and self.learning.due(seen.count):
@@ -159,13 +173,25 @@ class LearningPolicy(StorablePolicy):
         watch = vars(self).get("watch")
         return lines if watch is None else [*lines, f"watch: {watch}"]
 
-    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+    def update(self, round: Round, arms: Any, outcomes: Any, noise_std: Any = None) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``: first column rewards, second column what groups care about.
 
         NaN stands for an outcome that never came; it may follow in a later call, with NaN in place of the one that
-        came. Every call counts, so the same outcome given twice is two observations.
+        came. Every call counts, so the same outcome given twice is two observations. ``noise_std`` is the standard
+        deviation of the noise of these outcomes where it is known: one for all, one for each column, or (k, 2) with NaN
+        where it is not.
         """
-        self.learner.update(round, Outcomes.of(round, arms, outcomes))  # Alg. 1, line 11
+        self.learner.update(round, Outcomes.of(round, arms, outcomes, noise_std))  # Alg. 1, line 11
+
+
+def _conditioned(posterior: Posterior, round: Round, observed: Outcomes) -> Posterior:
+    contexts = round.contexts[observed.arms]
+    if observed.noise is None:
+        return posterior.condition(contexts, observed.values)
+    if not isinstance(posterior, StatefulPosterior):
+        expected = f"None, as {type(posterior).__name__} takes the noise of all outcomes to be the same"
+        raise InvalidArgument("noise_std", expected, safe_repr(observed.noise))
+    return posterior.condition(contexts, observed.values, observed.noise)
 
 
 def _learns(learner: Learner) -> str:

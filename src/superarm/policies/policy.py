@@ -87,7 +87,7 @@ def settings_of(policy: Any) -> dict[str, Any]:
     """The fields of a policy, or of its learner, that are named like parameters of its class."""
     state = dict(vars(policy))
     if learner := state.get("learner"):
-        state = {**vars(learner), "learn": learner.learning or False, **state}
+        state = {**vars(learner), "learn": learner.learning or False, "outcomes": learner.outcomes, **state}
     return {name: state[name] for name in inspect.signature(type(policy)).parameters if name in state}
 
 

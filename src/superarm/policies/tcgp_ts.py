@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -67,6 +68,9 @@ class TCGPTS(LearningPolicy):
     learn
         by default the policy learns hyperparameters, scales and effects of groups as outcomes come, where the posterior
         can (``docs/learning.md``); False keeps what was given; True asks for it; a :class:`~superarm.Learning` says how
+    outcomes
+        what the outcomes are: "binary" (0 or 1), "count" (0, 1, 2, ...) or "normal" (any numbers), one for both or one
+        for each, as ``("binary", "normal")``; by default, and where one is None, the outcomes tell
 
     >>> import numpy as np, superarm as sa
     >>> policy = TCGPTS(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05))
@@ -92,8 +96,9 @@ class TCGPTS(LearningPolicy):
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
         learn: bool | Learning | None = None,
+        outcomes: str | Sequence[str | None] | None = None,
     ) -> None:
-        self.learner = Learner.of(posterior, seed=seed, learn=learn)
+        self.learner = Learner.of(posterior, seed=seed, learn=learn, outcomes=outcomes)
         if posterior is not None and not isinstance(posterior, SamplingPosterior):
             raise InvalidArgument("posterior", "an object with predict, condition and sample", safe_repr(posterior))
         self.oracle = oracle_or_exact(oracle)

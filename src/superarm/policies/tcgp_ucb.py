@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,6 +58,9 @@ class TCGPUCB(LearningPolicy):
     learn
         by default the policy learns hyperparameters, scales and effects of groups as outcomes come, where the posterior
         can (``docs/learning.md``); False keeps what was given; True asks for it; a :class:`~superarm.Learning` says how
+    outcomes
+        what the outcomes are: "binary" (0 or 1), "count" (0, 1, 2, ...) or "normal" (any numbers), one for both or one
+        for each, as ``("binary", "normal")``; by default, and where one is None, the outcomes tell
 
     Notes
     -----
@@ -101,9 +105,10 @@ class TCGPUCB(LearningPolicy):
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
         learn: bool | Learning | None = None,
+        outcomes: str | Sequence[str | None] | None = None,
     ) -> None:
         self.learner = Learner.of(
-            posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed, learn=learn
+            posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed, learn=learn, outcomes=outcomes
         )
         self.batch_aware = flag("batch_aware", batch_aware)
         if self.batch_aware and posterior is not None:

@@ -2,8 +2,9 @@
 
 c outcomes y_1..y_c at one context inform about f only through their mean, which is one observation of
 noise variance sigma^2 / c; the sum of squares around it (the scatter) enters the marginal likelihood
-alone. A :class:`History` keeps counts, means and scatters of the distinct contexts in a few sorted runs
-of growing size, so that remembering K more outcomes touches O(K log n) of the old ones on average.
+alone. Outcomes of noise variances sigma^2 / w_i have a weighted mean, worth sum w_i of them. A
+:class:`History` keeps counts, means and scatters of the distinct contexts in a few sorted runs of
+growing size, so that remembering K more outcomes touches O(K log n) of the old ones on average.
 """
 
 from __future__ import annotations
@@ -19,7 +20,18 @@ from superarm.arguments import Array, IntArray, Mask
 from superarm.storage import storable
 
 
-@storable(shapes={"contexts": "n D", "counts": "n 2", "means": "n 2", "scatters": "n 2", "keys": "n"})
+@storable(
+    shapes={
+        "contexts": "n D",
+        "counts": "n 2",
+        "means": "n 2",
+        "scatters": "n 2",
+        "keys": "n",
+        "weights": "n 2",
+        "logs": "n 2",
+    },
+    upgrade=lambda fields: {"weights": None, "logs": None, **fields},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Collapsed:
     """Counts, means and scatters of both outcomes at n distinct contexts, sorted by fingerprint."""
@@ -29,15 +41,26 @@ class Collapsed:
     means: Array  # (n, 2) their means, 0 where none was seen
     scatters: Array  # (n, 2) sums of squares around the means
     keys: npt.NDArray[np.uint64]  # (n,) fingerprints, ascending
+    # Sums of the weights of the outcomes, and of the logarithms of these, each (n, 2); None: all weigh 1.
+    weights: Array | None = None
+    logs: Array | None = None
 
     def _check_fields(self) -> None:
         """Counts are whole numbers, some outcome was seen at every context, and scatters are no less than 0."""
         whole = (self.counts >= 0.0) & (self.counts == np.floor(self.counts))
         if not whole.all() or not (self.counts.sum(axis=1) > 0.0).all() or not (self.scatters >= 0.0).all():
             raise ValueError("counts or scatters of no outcomes")
+        if (self.weights is None) != (self.logs is None):
+            raise ValueError("weights without their logarithms")
+        if self.weights is not None and not ((self.weights > 0.0) == (self.counts > 0.0)).all():
+            raise ValueError("weights of no outcomes")
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def with_weights(self) -> Collapsed:
+        """The same with the weights written out."""
+        return self if self.weights is not None else replace(self, weights=self.counts, logs=np.zeros_like(self.counts))
 
 
 @storable
@@ -90,30 +113,47 @@ class History:
         return self.observations if self.forgetful else int(sum(run.counts[:, output].sum() for run in self.runs))
 
     def most_repeats(self) -> Array:
-        """At least as many as outcomes of each output were seen at any one context, ``(2,)``."""
-        return sum((run.counts.max(axis=0, initial=1.0) for run in self.runs), np.zeros(2))
+        """At least as many as outcomes (of weight 1) of each output were seen at any one context, ``(2,)``."""
+        each = (run.counts if run.weights is None else run.weights for run in self.runs)
+        return sum((worth.max(axis=0, initial=1.0) for worth in each), np.zeros(2))
 
     def forgotten(self) -> History:
         """The history without its outcomes, which takes no more of them either."""
         return replace(self, runs=(), declared=self.dimension)
 
 
-def collapse(contexts: Array, counts: Array, means: Array, scatters: Array) -> Collapsed:
-    """Merge rows of equal contexts: C = sum c, m = sum c m / C, s = sum s + sum c (m - mean)^2."""
-    return _merged(contexts, counts, means, scatters, fingerprint(contexts))
+def collapse(contexts: Array, counts: Array, means: Array, scatters: Array, weights: Array | None = None) -> Collapsed:
+    """Merge rows of equal contexts: C = sum c, m = sum c m / C, s = sum s + sum c (m - mean)^2.
+
+    With ``weights`` of single outcomes, 0 where there is none, these take the place of c in all but C.
+    """
+    logs = None if weights is None else np.log(np.where(weights > 0.0, weights, 1.0))
+    return _merged(contexts, counts, means, scatters, fingerprint(contexts), weights, logs)
 
 
-def _merged(contexts: Array, counts: Array, means: Array, scatters: Array, keys: npt.NDArray[np.uint64]) -> Collapsed:
+def _merged(
+    contexts: Array,
+    counts: Array,
+    means: Array,
+    scatters: Array,
+    keys: npt.NDArray[np.uint64],
+    weights: Array | None = None,
+    logs: Array | None = None,
+) -> Collapsed:
     order = np.argsort(keys, kind="stable")
     keys, contexts = keys.take(order), contexts.take(order, axis=0)
     counts, means, scatters = (values.take(order, axis=0) for values in (counts, means, scatters))
+    if weights is not None and logs is not None:
+        weights, logs = weights.take(order, axis=0), logs.take(order, axis=0)
     # Two contexts of one fingerprint may interleave and then stay unmerged: repeats are legal everywhere.
     first = np.ones(len(keys), dtype=np.bool_)
     first[1:] = (keys[1:] != keys[:-1]) | (contexts[1:] != contexts[:-1]).any(axis=1)
     if not first.all():
-        counts, means, scatters = merged(first, counts, means, scatters)
+        counts, weights, logs, means, scatters = merged_by_weight(first, counts, weights, logs, means, scatters)
         keys, contexts = keys[first], contexts[first]
-    return Collapsed(contexts=contexts, counts=counts, means=means, scatters=scatters, keys=keys)
+    return Collapsed(
+        contexts=contexts, counts=counts, means=means, scatters=scatters, keys=keys, weights=weights, logs=logs
+    )
 
 
 def merged(first: Mask, counts: Array, means: Array, scatters: Array) -> tuple[Array, Array, Array]:
@@ -122,11 +162,27 @@ def merged(first: Mask, counts: Array, means: Array, scatters: Array) -> tuple[A
     return total, mean, scatter
 
 
+def merged_by_weight(
+    first: Mask, counts: Array, weights: Array | None, logs: Array | None, means: Array, scatters: Array
+) -> tuple[Array, Array | None, Array | None, Array, Array]:
+    """The same with sums of weights and of their logarithms, by which means and scatters are merged; None: counts."""
+    if weights is None or logs is None:
+        total, mean, scatter = merged(first, counts, means, scatters)
+        return total, None, None, mean, scatter
+    weight, mean, scatter = merged(first, weights, means, scatters)
+    starts = np.flatnonzero(first)
+    return np.add.reduceat(counts, starts), weight, np.add.reduceat(logs, starts), mean, scatter
+
+
 def joined(runs: tuple[Collapsed, ...]) -> Collapsed:
     """All runs as one."""
     if len(runs) == 1:
         return runs[0]
-    return _merged(*(np.concatenate([getattr(run, field.name) for run in runs]) for field in fields(Collapsed)))
+    if any(run.weights is not None for run in runs):
+        runs = tuple(run.with_weights() for run in runs)
+    names = [field.name for field in fields(Collapsed) if getattr(runs[0], field.name) is not None]
+    parts = {name: np.concatenate([getattr(run, name) for run in runs]) for name in names}
+    return _merged(**parts)
 
 
 loops = partial(compiled.loops, "superarm.posteriors.loops", "compiling the posterior; some 3 seconds, once")

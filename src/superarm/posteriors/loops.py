@@ -104,7 +104,8 @@ def merged(first, counts, means, scatters):
             mean[group, j] += counts[i, j % counts.shape[1]] * means[i, j]
     for g in range(groups):
         for j in range(q):
-            mean[g, j] /= max(total[g, j % counts.shape[1]], 1.0)
+            weight = total[g, j % counts.shape[1]]
+            mean[g, j] /= weight if weight > 0.0 else 1.0
     group = -1
     for i in range(len(first)):
         group += first[i]

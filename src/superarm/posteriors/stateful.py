@@ -31,9 +31,16 @@ class StatefulPosterior:
         """Belief about both expected outcomes at contexts ``(M, D)``; of each, the same bits alone and among others."""
         return self.state.predict(contexts)
 
-    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> Self:
-        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where there is none."""
-        return self._with(self.state.condition(contexts, outcomes))
+    def condition(
+        self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike, noise_std: npt.ArrayLike | None = None
+    ) -> Self:
+        """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where there is none.
+
+        ``noise_std`` is the noise of these outcomes where it is known to be another than the posterior's: one for all,
+        one for each output, or ``(N, 2)`` with NaN where none is known. Where the posterior learns its own noise later,
+        the ratio of both stays.
+        """
+        return self._with(self.state.condition(contexts, outcomes, noise_std))
 
     def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> Self:
         """The same data with hyperparameters learnt from them: see :class:`Learning`.

@@ -36,10 +36,13 @@ from superarm.posteriors.outputs import (
     mean_at,
 )
 from superarm.posteriors.posterior import Belief, checked_contexts, checked_outcomes
+from superarm.round import checked_noises
 from superarm.storage import storable
 
 # Share of the prior variance up to which a difference of covariances may be rounding.
 NEGLIGIBLE = 1e-14
+# Outcomes of a noise that is told count as at most so many of the usual one, and as no fewer than its inverse.
+HEAVIEST = 1e12
 # Outcomes up to this have squares that can be summed.
 LARGEST_OUTCOME = 1e152
 
@@ -113,14 +116,18 @@ class TwoOutputs:
         """Whether one engine carries both outputs as columns."""
         return not self.joint and len(self.engines) == 1
 
-    def condition(self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike) -> TwoOutputs:
-        """The state that has also seen outcomes ``(N, 2)``; the same object where there are none."""
+    def condition(
+        self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike, noise_std: npt.ArrayLike | None = None
+    ) -> TwoOutputs:
+        """The state that has also seen outcomes ``(N, 2)``, of noises ``(N, 2)``; the same where there are none."""
         x = checked_contexts(contexts, self.history.dimension)
         y = checked_outcomes(outcomes, len(x))
+        weights = self._weights(noise_std, y)
         self._check_dimension(x)
         present = ~np.isnan(y)
         rows = present.any(axis=1)
         x, y, present = x[rows], y[rows], present[rows]
+        weights = None if weights is None else weights[rows]
         if len(x) == 0:
             return self
         with np.errstate(over="ignore"):
@@ -128,17 +135,27 @@ class TwoOutputs:
         if not (np.abs(values) <= LARGEST_OUTCOME).all():
             expected = f"numbers within {LARGEST_OUTCOME:g} of the prior mean, so that their squares are numbers"
             raise InvalidArgument("outcomes", expected, f"{y[np.abs(values) > LARGEST_OUTCOME][0]:g}")
-        batch = collapse(x, present.astype(np.float64), values, np.zeros_like(values))
+        batch = collapse(x, present.astype(np.float64), values, np.zeros_like(values), weights)
         known = self.history.known(batch.contexts, batch.keys)
         history = self.history.remember(batch, len(x), known)
         state = replace(self, history=history)
-        if self.shared and not present.all():
+        alike = weights is None or bool((weights[:, 0] == weights[:, 1]).all())
+        if self.shared and not (present.all() and alike):
             # From here on the outputs have seen different data; so far they share the factor.
             state = replace(state, engines=(self.engines[0].column(0), self.engines[0].column(1)))
         state = state._conditioned(batch, known)
         if any(engine.needs_data for engine in state.engines):
             return state
         return replace(state, history=history.forgotten())
+
+    def _weights(self, noise_std: npt.ArrayLike | None, y: Array) -> Array | None:
+        """(N, 2) how many outcomes of the usual noise each of y is worth, 0 where none came; None: each is worth 1."""
+        told = None if noise_std is None else checked_noises(noise_std, len(y))
+        if told is None or np.isnan(told).all():
+            return None
+        usual = np.asarray(self.noise_std)
+        weights = np.clip(np.square(usual / np.where(np.isnan(told), usual, told)), 1.0 / HEAVIEST, HEAVIEST)
+        return np.where(np.isnan(y), 0.0, weights)
 
     def observed(self) -> tuple[Observations, ...]:
         """All that each engine has seen, as if at once; something was observed."""
@@ -281,6 +298,8 @@ class TwoOutputs:
                 scatters=data.scatters,
                 noise=noise[:, 0],
                 known=known[:, 0],
+                weights=None if data.weights is None else data.weights[:, 0],
+                logs=None if data.logs is None else data.logs[:, 0],
             )
             return (whole,)
         # Outputs one below the other, as in `both_points`.
@@ -293,6 +312,8 @@ class TwoOutputs:
                 scatters=data.scatters[:, output].T.reshape(-1, 1),
                 noise=noise[:, output].T.reshape(-1),
                 known=known[:, output].T.reshape(-1),
+                weights=None if data.weights is None else data.weights[:, output].T.reshape(-1),
+                logs=None if data.logs is None else data.logs[:, output].T.reshape(-1),
             )
             for output in each
         )

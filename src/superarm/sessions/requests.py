@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, between, listed, non_negative, one_of
+from superarm.arguments import Array, between, listed, one_of, positive
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.groups import identities
 from superarm.policies.policy import Policy
-from superarm.round import Outcomes, Round, checked_round
+from superarm.round import Outcomes, Round, checked_noises, checked_round
 from superarm.sessions.events import Pairs
 from superarm.storage.labels import plain
 
@@ -155,7 +155,8 @@ def checked_noise_std(policy: Policy, value: Any) -> tuple[float, float] | None:
     pair = listed("noise_std", value, "a pair of numbers") if np.ndim(value) else [value, value]
     if len(pair) != 2:
         raise InvalidArgument("noise_std", "a number, or one for each outcome", safe_repr(value))
-    return non_negative("noise_std", pair[0]), non_negative("noise_std", pair[1])
+    first, second = checked_noises([positive("noise_std", each) for each in pair], 1)[0].tolist()
+    return first, second
 
 
 def checked_range(values: Array, limits: tuple[float, float] | None) -> None:

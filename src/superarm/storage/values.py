@@ -146,6 +146,8 @@ def check(value: Any) -> None:
     sizes: dict[str, int] = {}
     for path, shape in SHAPES[cls].items():
         part = attrgetter(path)(value)
+        if part is None:  # which its type allows
+            continue
         found = getattr(part, "shape", None) or (len(part),)
         letters = shape.split()
         if len(letters) != len(found) or found != tuple(map(_size, letters, found, repeat(sizes))):

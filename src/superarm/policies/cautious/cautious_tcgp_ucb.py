@@ -10,23 +10,26 @@ only observed.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Array, IntArray, Seed, between, non_negative, whole_number
+from superarm.arguments import Array, IntArray, Mask, Seed, between, non_negative, whole_number
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.cautious import start_up
 from superarm.policies.cautious.answer import answer
 from superarm.policies.cautious.certificates.judge import Judge
+from superarm.policies.cautious.certificates.limits import NO_LIMITS, Limits
 from superarm.policies.cautious.certificates.widening import NONE, Widening
 from superarm.policies.cautious.delayed import MindsDecisions
 from superarm.policies.cautious.explore import Uncertainty, explore
 from superarm.policies.cautious.grounds import CertifiedGrounds
 from superarm.policies.cautious.ledger import Ledger
+from superarm.policies.cautious.lesson import with_lesson
 from superarm.policies.cautious.opening import opening
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.searches import GroupSearch, SubsetSearch
@@ -47,6 +50,7 @@ LONGEST = 10**9  # rounds of a horizon
 RISKY = 0.5  # probability of a broken promise beyond which exploring adds no second arm, where the model is learnt
 SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
 EXPLORING_OUT = 2  # decisions that explore at a time, by default: docs/promises.md shows others
+LESSON = 1.0  # broken promises expected of a round on credit with its lesson, at most
 MOST_OUT = 1000  # decisions that are out at a time, by default
 
 _NEW = {"opening": 0.0, "horizon": None, "watch": None, "exploring_out": EXPLORING_OUT, "most_out": MOST_OUT}
@@ -88,6 +92,9 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
     learn
         by default the policy learns hyperparameters, scales and effects of groups as outcomes come, where the posterior
         can (``docs/learning.md``); False keeps what was given; True asks for it; a :class:`~superarm.Learning` says how
+    outcomes
+        what the outcomes are: "binary" (0 or 1), "count" (0, 1, 2, ...) or "normal" (any numbers), one for both or one
+        for each, as ``("binary", "normal")``; by default, and where one is None, the outcomes tell
 
     >>> import numpy as np, superarm as sa
     >>> policy = CautiousTCGPUCB()
@@ -129,13 +136,14 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         oracle: SuperArmOracle | None = None,
         seed: Seed = 0,
         learn: bool | Learning | None = None,
+        outcomes: str | Sequence[str | None] | None = None,
     ) -> None:
         if posterior is not None:
             if isinstance(posterior, type) or not isinstance(posterior, CovaryingPosterior):
                 expected = "one with covariance and noise_std, such as GaussianProcess(kernel, noise_std=...), or None"
                 raise InvalidArgument("posterior", expected, safe_repr(posterior))
             checked_noise(posterior.noise_std)  # or an error, here rather than in the first round
-        self.learner = Learner.of(posterior, seed=seed, learn=learn)
+        self.learner = Learner.of(posterior, seed=seed, learn=learn, outcomes=outcomes)
         self.confidence = between("confidence", confidence, 0.5, SUREST)
         self.reward_width = between("reward_width", reward_width, 0.0, WIDEST)
         self.must_teach = non_negative("must_teach", must_teach)
@@ -150,6 +158,11 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
     @property
     def _widening(self) -> Widening:
         return NONE if self.watch is None else self.watch.widening
+
+    @property
+    def _limits(self) -> Limits:
+        model = self.learner.model
+        return NO_LIMITS if model is None else Limits(*model.limits(1))
 
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
@@ -213,7 +226,10 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         belief, eps = posterior.predict(points), 1.0 - self.confidence
         passing = 0.0 if self.learner.model is None else self.learner.model.passing
         covarying = cast(CovaryingPosterior, posterior)
-        judge = Judge(round, covarying, points, belief, eps, widening=self._widening, passing=passing)
+        judge = Judge(
+            round, covarying, points, belief, eps, widening=self._widening, passing=passing, limits=self._limits
+        )
+        belief = judge.belief
         return (GroupSearch if round.feasible.whole else SubsetSearch)(
             round=round,
             index=belief.mean[:, 0] + self.reward_width * belief.std[:, 0],
@@ -243,25 +259,35 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
             if len(arms) > len(known.arms):
                 return Kind.EXPLORING, replace(search.candidate(arms), underfilled=known.underfilled), reasons
             chosen = (on_credit(search) or known) if best is None else best
+            if best is None and self.learner.learning is not None:
+                chosen = with_lesson(chosen, search, self.must_teach, LESSON)
             # The empty super arm breaks no promise.
             return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen, reasons
-        enough = self.must_teach * search.judge.noise
-        teaches = np.square(search.judge.belief.std[:, 1]) - search.judge.passing >= enough
-        if search.coming is not None and teaches.any():
-            teaches &= Uncertainty(search.judge, search.coming).variance - search.judge.passing >= enough
+        teaches = self._teaches(search)
         opened, reasons = opening(best, search, self.ledger.expectant(), teaches)
         tried = opened or trial(best, search, balance=self.ledger.account.savings, teaches=teaches)
         chosen = tried or best
         return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen, reasons
 
-    def update(self, round: Round, arms: Any, outcomes: Any) -> None:
+    def _teaches(self, search: Search) -> Mask:
+        """(M,) the arms whose second outcome would still teach something."""
+        enough = self.must_teach * search.judge.noise
+        teaches = np.square(search.judge.belief.std[:, 1]) - search.judge.passing >= enough
+        if search.coming is not None and teaches.any():
+            teaches &= Uncertainty(search.judge, search.coming).variance - search.judge.passing >= enough
+        return teaches
+
+    def update(self, round: Round, arms: Any, outcomes: Any, noise_std: Any = None) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came.
+
+        ``noise_std`` is the standard deviation of the noise of these outcomes where it is known: one for all, one for
+        each column, or (k, 2) with NaN where it is not.
 
         A round may be reported in parts. Parts belong to one round where t, contexts, groups, identities, promises, u
         and the feasible set are the same, so give every round a t of its own. Rewards are compared by class and, where
         they are data classes, by their fields (functions by name and code, not by what they enclose).
         """
-        observed = Outcomes.of(round, arms, outcomes)
+        observed = Outcomes.of(round, arms, outcomes, noise_std)
         entry = self.ledger.reported(round, observed.arms)
         played = np.array(entry.arms, dtype=np.intp)
         judge = self._judge(round, played)
@@ -277,7 +303,8 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         if self._starting(round, posterior):  # what is explored then is covered by no certificate
             posterior = start_up.wide(start_up.shy(posterior), round, points)
         belief, eps = posterior.predict(points[arms]), 1.0 - self.confidence
-        return Judge(round, cast(CovaryingPosterior, posterior), points, belief, eps, arms, self._widening)
+        covarying = cast(CovaryingPosterior, posterior)
+        return Judge(round, covarying, points, belief, eps, arms, self._widening, limits=self._limits)
 
     def _learn(self, round: Round, observed: Outcomes, judge: Judge) -> None:
         watch = self.watch

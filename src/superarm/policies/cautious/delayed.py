@@ -43,14 +43,16 @@ class MindsDecisions(ABC):
             raise InvalidArgument("decision", "the id of a new decision", decision)
         self.ledger = self.ledger.decided(decision, round, selection, 1.0 - self.confidence)
 
-    def observed(self, decision: str, round: Round, arms: Any, outcomes: Any) -> None:
+    def observed(self, decision: str, round: Round, arms: Any, outcomes: Any, noise_std: Any = None) -> None:
         """Learn outcomes, (k, 2), of ``arms`` of a decision; NaN where none has come. It was played, and earns.
+
+        ``noise_std`` is as in ``update``.
 
         Outcomes of a decision that is not out, as one that has expired or was somebody else's, are learnt, but pay and
         earn nothing.
         """
         _id(decision)
-        observed = Outcomes.of(round, arms, outcomes)
+        observed = Outcomes.of(round, arms, outcomes, noise_std)
         self._learn(round, observed, self._judge(round, np.sort(observed.arms)))
         self.ledger = self.ledger.heard(decision, round, observed, opening=self.opening, horizon=self.horizon)
 

@@ -64,7 +64,7 @@ class BoundedEngine:
 
     def _absorbed(self, data: Observations) -> BoundedEngine:
         residual = self.sparse.marginals(data.points).residual
-        return replace(self, sparse=self.sparse.absorb(replace(data, noise=data.noise + data.counts * residual)))
+        return replace(self, sparse=self.sparse.absorb(replace(data, noise=data.noise + data.precision * residual)))
 
     def predict(self, points: Array, data: Data | None = None) -> tuple[Array, Array]:
         return self.sparse.predict(points)

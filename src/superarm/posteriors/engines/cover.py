@@ -38,7 +38,7 @@ def _covered(engine: SparseEngine, points: Array, data: Observations) -> tuple[A
     m, x = len(points), tiled(points)
     phi, w, _ = engine.whitened(x)
     marginals = engine.marginals(x)
-    delta, noise = marginals.residual, data.noise / data.counts
+    delta, noise = marginals.residual, data.noise / data.precision
     minus_g = np.zeros_like(phi)  # -sum_i phi_i P_i / s2_i, then -G
     gain, square = np.zeros((data.means.shape[1], len(x))), np.zeros(len(x))
     for start in range(0, len(noise), CHUNK):

@@ -7,7 +7,7 @@ the two are correlated; :mod:`superarm.posteriors.two_outputs` decides.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Protocol, Self, TypeAlias
 
 import numpy as np
@@ -18,10 +18,25 @@ from superarm.kernels.kernel import Kernel
 from superarm.storage import storable
 
 
-@storable(shapes={"points": "n P", "counts": "n", "means": "n q", "scatters": "n q", "noise": "n", "known": "n"})
+@storable(
+    shapes={
+        "points": "n P",
+        "counts": "n",
+        "means": "n q",
+        "scatters": "n q",
+        "noise": "n",
+        "known": "n",
+        "weights": "n",
+        "logs": "n",
+    },
+    upgrade=lambda fields: {"weights": None, "logs": None, **fields},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Observations:
-    """Collapsed values at n distinct points; those of count 0 were met, but have no value."""
+    """Collapsed values at n distinct points; those of count 0 were met, but have no value.
+
+    A value of weight w has the noise variance ``noise / w``; without ``weights`` all values weigh 1.
+    """
 
     points: Array  # (n, P)
     counts: Array  # (n,) values seen
@@ -29,6 +44,13 @@ class Observations:
     scatters: Array  # (n, q) sums of squares around the means
     noise: Array  # (n,) variance of the noise of one value
     known: Mask  # (n,) whether a value was seen here before
+    weights: Array | None = None  # (n,) sums of the weights of the values, by which means and scatters are weighted
+    logs: Array | None = None  # (n,) sums of the logarithms of their weights
+
+    @property
+    def precision(self) -> Array:
+        """(n,) how many values of weight 1 each mean is worth."""
+        return self.counts if self.weights is None else self.weights
 
     def present(self) -> Observations:
         """Only the points that have a value."""
@@ -37,15 +59,18 @@ class Observations:
 
     def at(self, rows: IntArray) -> Observations:
         """Only some of the points."""
-        return Observations(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+        each = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: values[rows] for name, values in each.items() if values is not None})
 
     def within(self) -> Array:
         """Log density of the values given their means, ``(q,)``; every count positive.
 
-        prod_i N(y_i; f, s2) = N(mean; f, s2 / c) * (2 pi s2)^(-(c - 1) / 2) * c^(-1/2)
-        * exp(-scatter / (2 s2))
+        prod_i N(y_i; f, s2 / w_i) = N(mean; f, s2 / W) * (2 pi s2)^(-(c - 1) / 2) * (prod_i w_i / W)^(1/2)
+        * exp(-scatter / (2 s2)), with W = sum_i w_i
         """
-        spread = (self.counts - 1) * np.log(2 * np.pi * self.noise) + np.log(self.counts)
+        spread = (self.counts - 1) * np.log(2 * np.pi * self.noise) + np.log(self.precision)
+        if self.logs is not None:
+            spread = spread - self.logs
         terms: Array = -0.5 * (spread[:, None] + self.scatters / self.noise[:, None]).sum(axis=0)
         return terms
 

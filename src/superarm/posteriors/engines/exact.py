@@ -175,7 +175,7 @@ class ExactEngine:
         return n**2 * added if self.catalogue is None else 2 * n * added * len(self.catalogue)
 
     def _append(self, data: Observations) -> ExactEngine:
-        engine, noise = self, data.noise / data.counts
+        engine, noise = self, data.noise / data.precision
         start = 0
         while start < len(noise):
             part = slice(start, start + engine.factor.room)

@@ -247,7 +247,7 @@ def _built(kernel: Kernel, kept: Array, data: Observations) -> LowRankEngine:
 
 
 def _weight(kernel: Kernel, data: Observations) -> float:
-    return float((kernel.diagonal(data.points) * data.counts / data.noise).sum())
+    return float((kernel.diagonal(data.points) * data.precision / data.noise).sum())
 
 
 def error_bounds(engine: SparseEngine, points: Array) -> tuple[Array, Array]:

@@ -107,7 +107,7 @@ class SparseEngine:
     def absorb(self, data: Observations) -> SparseEngine:
         """The same basis with more data, every count positive."""
         root, size = np.asfortranarray(self.root), len(self.root)
-        noise = data.noise / data.counts
+        noise = data.noise / data.precision
         unrepresented, poorest = self.unrepresented, self.poorest
         for start in range(0, len(noise), CHUNK):
             part = slice(start, start + CHUNK)

@@ -33,7 +33,7 @@ def evidence_of_means(
     None where the covariance cannot be factored. ``room`` ``(2, n, n)`` is memory to work in.
     """
     n, q = data.means.shape
-    noise = data.noise / data.counts
+    noise = data.noise / data.precision
     total, w = np.empty((2, n, n)) if room is None else room
     evaluate(kernel, data.points, data.points, total)
     total.flat[:: n + 1] *= 1.0 + RIDGE

@@ -19,6 +19,7 @@ from superarm.kernels.kernel import Kernel, parameters, with_parameters
 from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.learning.evidence import evidence_of_means, evidence_within
 from superarm.posteriors.learning.learning import Learning
+from superarm.posteriors.learning.row_noise import RowNoise
 
 # Climbs, from the best of the starting points.
 CLIMBS = 2
@@ -39,6 +40,7 @@ class Part:
 
     used: Observations  # the points that enter the matrix
     seen: Observations  # all points; their repeats tell about the noise
+    noise: RowNoise | None = None  # where it differs from value to value, of which none are collapsed then
 
     @cached_property
     def room(self) -> Array:
@@ -92,6 +94,13 @@ class Problem:
         variances = np.exp(2.0 * theta[split:])
         total, gradient = 0.0, np.zeros_like(theta)
         for part in self.parts:
+            if part.noise is not None:
+                found = _uneven(kernel, part, part.noise, float(variances[0]))
+                if found is None:
+                    return None
+                total += found[0]
+                gradient += found[1]
+                continue
             noise_of = self._noise_of(part.used)
             means = evidence_of_means(kernel, replace(part.used, noise=variances[noise_of]), part.room)
             if means is None:
@@ -178,6 +187,14 @@ def fit(problem: Problem, learning: Learning, rng: np.random.Generator) -> Fit:
         before=-before,
         limited=free & (np.minimum(best - low, high - best) < AT_THE_LIMIT),
     )
+
+
+def _uneven(kernel: Kernel, part: Part, noise: RowNoise, usual: float) -> tuple[float, Array] | None:
+    """The same of single values with a noise for each: what is known of it does not follow the one that is learnt."""
+    means = evidence_of_means(kernel, replace(part.used, noise=noise.variance(usual)), part.room)
+    if means is None:
+        return None
+    return means[0], np.append(means[1], means[2][noise.free].sum())
 
 
 def _climb(objective: Callable[[Array], tuple[float, Array]], starts: Array, low: Array, high: Array) -> None:

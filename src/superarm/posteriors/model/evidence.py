@@ -14,6 +14,7 @@ from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.history import collapse
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.learning.problem import Part, Problem, fit, theta_of
+from superarm.posteriors.learning.row_noise import RowNoise
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import Log
 from superarm.posteriors.model.shape import Effects, Shape, stationary_kind, with_every_lengthscale, with_stationary
@@ -45,12 +46,25 @@ class Judgement:
     learning: Learning
     rng: np.random.Generator
     returned: bool  # whether groups come back, picked or not
+    noise: RowNoise | None = None  # of these rows, where it differs
 
     @staticmethod
-    def of(log: Log, output: int, learning: Learning, rng: np.random.Generator, *, returned: bool = False) -> Judgement:
-        """On a sample of the rows; ``returned`` says that groups come back, whether or not they were picked again."""
+    def of(
+        log: Log,
+        output: int,
+        learning: Learning,
+        rng: np.random.Generator,
+        *,
+        returned: bool = False,
+        noise: RowNoise | None = None,
+    ) -> Judgement:
+        """On a sample of the rows; ``returned`` says that groups come back, whether or not they were picked again.
+
+        ``noise`` is of all rows.
+        """
         rows = log.sample(output, min(learning.at_most, MOST_ROWS))
-        return Judgement(log=log, output=output, rows=rows, learning=learning, rng=rng, returned=returned)
+        noise = None if noise is None else noise.at(rows)
+        return Judgement(log=log, output=output, rows=rows, learning=learning, rng=rng, returned=returned, noise=noise)
 
     def fitted(self, now: Shape, given: Shape, starts: int = 1) -> tuple[Shape, float]:
         """The shape with the best hyperparameters found around the given ones, and its evidence."""
@@ -59,6 +73,13 @@ class Judgement:
         if result.evidence == -np.inf:
             return now, result.evidence
         return now.learnt(result.kernel, result.noise[0]), result.evidence
+
+    def trusted(self, learnt: Shape, given: Shape, nats: float) -> Shape:
+        """What was given, unless outcomes are more probable by so many nats with what was learnt."""
+        ours, theirs = (self._problem(shape, shape) for shape in (learnt, given))
+        found, before = (problem.evidence(problem.given) for problem in (ours, theirs))
+        better = before is None or (found is not None and found[0] > before[0] + nats)
+        return learnt if better else given
 
     def best(self, now: Shape, given: Shape, features: Features | None = None) -> tuple[Shape, Shape]:
         """The best of the present shape, which was fitted before, and its rivals, and what is given of it.
@@ -154,17 +175,30 @@ class Judgement:
         dimension, columns = self.log.contexts.shape[1], now.effects.columns
         data = self._observations(now, columns)
         return Problem(
-            parts=(Part(used=data, seen=data),),
+            parts=(Part(used=data, seen=data, noise=self.noise),),
             kernel=now.kernel(dimension, columns),
             noise=(now.noise,),
             given=theta_of(given.kernel(dimension, columns), (given.noise,)),
         )
 
     def _observations(self, shape: Shape, columns: int) -> Observations:
-        """Outcomes at equal points as one, which changes no density; how many are equal depends on the shape."""
+        """Outcomes at equal points as one, which changes no density; how many are equal depends on the shape.
+
+        Those of uneven noise stay as they are.
+        """
         points = self.log.points(columns)[self.rows]
         values: Array = self.log.values[self.rows, self.output] - shape.mean
         each = values[:, None]
+        if self.noise is not None:
+            n = len(points)
+            return Observations(
+                points=points,
+                counts=np.ones(n),
+                means=each,
+                scatters=np.zeros((n, 1)),
+                noise=np.ones(n),
+                known=np.zeros(n, dtype=np.bool_),
+            )
         data = collapse(points, np.ones_like(each), each, np.zeros_like(each))
         return Observations(
             points=data.contexts,

@@ -26,7 +26,10 @@ def keys_of(fingerprints: Words) -> Array:
     return each
 
 
-@storable(shapes={"contexts": "n D", "keys": "n", "rounds": "n", "values": "n 2", "present": "n 2"})
+@storable(
+    shapes={"contexts": "n D", "keys": "n", "rounds": "n", "values": "n 2", "present": "n 2", "noise": "n 2"},
+    upgrade=lambda fields: {"noise": np.zeros_like(fields["values"]), **fields},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Log:
     """Contexts, group keys, rounds and both outcomes of the latest rows."""
@@ -36,6 +39,7 @@ class Log:
     rounds: Array  # (n,) t
     values: Array  # (n, 2), 0 where none came
     present: Mask  # (n, 2) whether one came
+    noise: Array  # (n, 2) standard deviation of its noise where it was told, 0 where not
     total: int = 0  # rows ever
 
     @staticmethod
@@ -43,11 +47,12 @@ class Log:
         """No rows."""
         nothing, values = np.empty(0), np.empty((0, 2))
         present = np.empty((0, 2), dtype=np.bool_)
-        return Log(contexts=np.empty((0, dimension)), keys=nothing, rounds=nothing, values=values, present=present)
+        contexts = np.empty((0, dimension))
+        return Log(contexts=contexts, keys=nothing, rounds=nothing, values=values, present=present, noise=values)
 
     def _check_fields(self) -> None:
         """Every row has an outcome, and no more rows are kept than there were."""
-        if not self.present.any(axis=1).all() or not len(self) <= min(self.total, MOST):
+        if not self.present.any(axis=1).all() or not len(self) <= min(self.total, MOST) or (self.noise < 0.0).any():
             raise ValueError("rows of no log")
 
     def __repr__(self) -> str:
@@ -61,17 +66,20 @@ class Log:
         """Whether nothing was let go."""
         return self.total == len(self)
 
-    def with_rows(self, round: Round, arms: IntArray, values: Array) -> Log:
-        """With outcomes (k, 2) of arms of a round."""
+    def with_rows(self, round: Round, arms: IntArray, values: Array, noise: Array | None = None) -> Log:
+        """With outcomes (k, 2) of arms of a round, and their noises where these are told (NaN where one is not)."""
         present = ~np.isnan(values)
         rows = present.any(axis=1)
-        arms, values, present = arms[rows], np.where(present, values, 0.0)[rows], present[rows]
+        told = np.zeros_like(values) if noise is None else np.where(np.isnan(noise) | ~present, 0.0, noise)
+        arms, values = arms[rows], np.where(present, values, 0.0)[rows]
+        present, told = present[rows], told[rows]
         new = Log(
             contexts=np.add(round.contexts[arms], 0.0),
             keys=group_keys(round)[arms],
             rounds=np.full(len(arms), float(round.t)),
             values=values,
             present=present,
+            noise=told,
         )
         names = [field.name for field in fields(self)][:-1]
         joined = {name: np.concatenate([getattr(self, name), getattr(new, name)])[-MOST:] for name in names}

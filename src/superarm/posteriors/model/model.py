@@ -18,27 +18,28 @@ from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
+from superarm.posteriors.model.conditioned import TRUST, Own, belief_at, posterior_of, trusted
 from superarm.posteriors.model.decisions import NO_DECISIONS, Decisions
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import MOST, Log, group_keys, keys_of, with_columns
-from superarm.posteriors.model.shape import LARGEST, Shape
+from superarm.posteriors.model.noise import LIMITS, Kinds, check_values, noises, of_kind, recognised, row_noise
+from superarm.posteriors.model.shape import BINARY, LARGEST, NORMAL, Shape
 from superarm.posteriors.model.story import NAMES, adopted
 from superarm.posteriors.model.words import shape_in_words
 from superarm.posteriors.outputs import Independent
-from superarm.posteriors.posterior import Posterior
+from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
 FEW = 3  # outcomes before a scale is taken from them
+LEAST = 10  # outcomes before they are taken to be 0 or 1, or counts
 SPREAD = 3.0  # of the prior of hyperparameters where none were given: guesses at the scale of the data are near
-TRUST = 4.0  # nats by which outcomes must be more probable with learnt hyperparameters than with those given
 
 LINES = 20  # of the story, the latest
 
 Shapes = tuple[Shape, Shape]
-Own = GaussianProcess | ExactPosterior
 
 
 @storable(shapes={"labels": "G"})
@@ -55,12 +56,13 @@ class Model:
     story: tuple[str, ...] = ()  # what was adopted, in words
     labels: Array = field(default_factory=lambda: np.empty(0))  # (G,) keys of the groups of the latest round
     returned: bool = False  # whether a group of a round ever came in the next one, picked or not
+    kinds: Kinds = (None, None)  # of both outcomes, as declared; None: the outcomes tell
 
     @staticmethod
-    def of(posterior: Posterior | None) -> Model | None:
+    def of(posterior: Posterior | None, kinds: Kinds = (None, None)) -> Model | None:
         """A model that begins with a guess, or with nothing; None where the posterior cannot be taken apart."""
         if posterior is None:
-            return Model()
+            return Model(kinds=kinds)
         if not isinstance(posterior, GaussianProcess | ExactPosterior):
             return None
         if isinstance(posterior, ExactPosterior) and posterior.device != "cpu":
@@ -73,7 +75,7 @@ class Model:
             Shape(base=kernel, noise=noise, mean=mean)
             for kernel, noise, mean in zip(kernels, state.noise_std, state.mean, strict=True)
         )
-        return Model(given=(first, second))
+        return Model(given=(first, second), kinds=kinds)
 
     def __repr__(self) -> str:
         rows = 0 if self.log is None else self.log.total
@@ -108,6 +110,10 @@ class Model:
         """Variance of the second outcome that is drawn anew in every round, so that nothing is learnt of it."""
         return 0.0 if self.shapes is None else self.shapes[1].effects.fresh
 
+    def limits(self, output: int) -> tuple[float, float]:
+        """Between which expected outcomes lie."""
+        return LIMITS[self.kinds[output] or (NORMAL if self.shapes is None else self.shapes[output].kind)]
+
     def points(self, round: Round) -> Array:
         """(M, P) the points of all arms of a round."""
         return self._points(round, self.columns)
@@ -127,7 +133,7 @@ class Model:
             width = self._points(round, 0).shape[1]
             features = self.features or (Features.of_round(round) if len(round) else Features.of(np.zeros((1, width))))
             shape = Shape.guess(features, 0.0, 1.0)
-            posterior = _posterior((shape, shape), Log.empty(len(features.mean)), shape.effects.columns)
+            posterior = posterior_of((shape, shape), Log.empty(len(features.mean)), shape.effects.columns)
             return posterior, self._points(round, shape.effects.columns)
         return posterior, self.points(round)
 
@@ -138,12 +144,17 @@ class Model:
         self._check_dimension(round)
         if np.isnan(observed.values).all():
             return self, posterior
+        check_values(self.kinds, observed.values)
         observed = _in_order(round, observed)
         model = self._counted(round)
-        log = (self.log or Log.empty(round.contexts.shape[1])).with_rows(round, observed.arms, observed.values)
+        log = (self.log or Log.empty(round.contexts.shape[1])).with_rows(
+            round, observed.arms, observed.values, observed.noise
+        )
         model = replace(model, log=log)
         if posterior is not None:
-            posterior = posterior.condition(self.points(round)[observed.arms], observed.values)
+            assert isinstance(posterior, GaussianProcess | ExactPosterior)
+            points = self.points(round)[observed.arms]
+            posterior = posterior.condition(points, observed.values, self._noises(posterior, points, observed))
         if posterior is None or (learning.due(model.decisions) and log.total >= model.due):
             rng = np.random.default_rng((seed, model.decisions))
             model, posterior = model._refitted(posterior, learning, rng)
@@ -151,6 +162,15 @@ class Model:
         if model.shapes is not None and isinstance(posterior, GaussianProcess) and posterior.distinct > MOST:
             posterior = posterior.bounded()
         return model, posterior
+
+    def _noises(self, posterior: Own, points: Array, observed: Outcomes) -> Array | None:
+        """(k, 2) the noise of outcomes, NaN where it is the usual one, by what is believed before they are known."""
+        if self.shapes is None:
+            return observed.noise
+        told = np.zeros_like(observed.values) if observed.noise is None else np.nan_to_num(observed.noise)
+        if not told.any() and all(shape.kind == NORMAL for shape in self.shapes):
+            return None
+        return noises(self.shapes, told, posterior.predict(points))
 
     def _check_dimension(self, round: Round) -> None:
         if self.features is not None and len(round):
@@ -175,12 +195,13 @@ class Model:
         assert self.log is not None
         given = [self._given(j) for j in (0, 1)]
         contradicted = any(changed for _, changed in given)
-        by_itself = posterior is not None and self.shapes is None and not contradicted
+        uneven = bool(self.log.noise.any()) or any(shape.kind != NORMAL for shape, _ in given)
+        by_itself = posterior is not None and self.shapes is None and not contradicted and not uneven
         learnt = posterior
         if by_itself:
             assert isinstance(posterior, GaussianProcess | ExactPosterior)
             learnt = posterior.learned(learning, rng)
-            posterior = _trusted(learnt) if self.log.whole else learnt
+            posterior = trusted(learnt) if self.log.whole else learnt
         if posterior is not None and not self.log.whole:  # old rows are only in the posterior, in its shape
             return self, posterior
         if learnt is not None and self.shapes is None:
@@ -196,13 +217,15 @@ class Model:
         else:
             now = self.shapes or (None, None)
         search = self.decisions % 3 == 0 or self.decisions == 2
-        found = [self._shape(j, now[j], *given[j], learning, rng, search, by_itself) for j in (0, 1)]
-        if posterior is not None and self.shapes is None and not any(changed for _, _, changed in found):
+        belief = belief_at(posterior, self.log, self.columns) if uneven else None
+        found = [self._shape(j, now[j], *given[j], learning, rng, search, by_itself, belief) for j in (0, 1)]
+        if posterior is not None and self.shapes is None and not uneven and not any(new for _, _, new in found):
             return self, posterior
         shapes = (found[0][0], found[1][0])
         model = replace(self, shapes=shapes, given=None if self.given is None else (found[0][1], found[1][1]))
         story = adopted(now, shapes, self.decisions, (self._any(0), self._any(1)))
-        return replace(model, story=(*self.story, *story)[-LINES:]), _posterior(shapes, self.log, model.columns)
+        model = replace(model, story=(*self.story, *story)[-LINES:])
+        return model, posterior_of(shapes, self.log, model.columns, belief)
 
     def _shape(
         self,
@@ -214,27 +237,36 @@ class Model:
         rng: np.random.Generator,
         search: bool,
         by_itself: bool,
+        belief: Belief | None,
     ) -> tuple[Shape, Shape, bool]:
         """The shape of an output, what is given of it, and whether it is another one than before.
 
         ``given`` and ``changed`` are as :meth:`_given` says; ``by_itself`` that the posterior has learnt its
-        hyperparameters.
+        hyperparameters; ``belief`` at all rows of the log decides the noise where it is uneven.
         """
         assert self.log is not None
         if now is None:
             now = given
         else:
-            now = replace(now, mean=given.mean, constant=given.constant)
+            noise = now.noise if now.kind == given.kind != BINARY else given.noise
+            now = replace(
+                now, mean=given.mean, constant=given.constant, kind=given.kind, usual=given.usual, noise=noise
+            )
             if len(parameters(now.base)) != len(parameters(given.base)):  # features are of another kind than before
                 now = replace(now, base=given.base)
         if len(self.log.outcomes(output)) < learning.least:
             return (given if changed or self.given is None else now), given, changed
         if self.given is None:
             learning = replace(learning, spread=min(learning.spread, SPREAD))
-        judgement = Judgement.of(self.log, output, learning, rng, returned=self.returned)
+        uneven = None
+        if belief is not None:
+            uneven = row_noise(now, self.log.noise[:, output], belief.mean[:, output], belief.std[:, output])
+        judgement = Judgement.of(self.log, output, learning, rng, returned=self.returned, noise=uneven)
         if not by_itself:
             given = given.having(now, given.variance(self.log.contexts))
             now, _ = judgement.fitted(now, given, starts=2 if search else 1)
+            if uneven is not None and self.given is not None and now.alike(given):
+                now = judgement.trusted(now, given, TRUST)
         if search:
             best, given = judgement.best(now, given, None if self.given is not None else self.features)
             changed |= not best.alike(now)
@@ -249,47 +281,30 @@ class Model:
         assert self.features is not None
         assert self.log is not None
         values, now = self.log.outcomes(output), None if self.shapes is None else self.shapes[output]
+        kind = self.kinds[output] or recognised(values, LEAST)
         mean, std = (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
         if self.given is None:
             before = 0.0 if now is None else math.sqrt(now.constant)
             std = max(std, before) or 0.1 * abs(mean) or 1.0  # picked outcomes are alike: never a smaller scale
             every = now is not None and now.every_column
-            given = Shape.guess(self.features, mean, std, every_column=every)
+            given = of_kind(Shape.guess(self.features, mean, std, every_column=every), kind, values)
             return (given if now is None else given.in_kind_of(now)), True
         given = self.given[output]
+        changed = kind != given.kind
+        if changed or kind == BINARY:
+            given = of_kind(given, kind, values)
         if len(values) < FEW:
-            return given, False
+            return given, changed
         variance = given.variance(self.log.contexts) + given.constant
         total = math.sqrt(variance + given.noise**2)
         if abs(mean - given.mean) <= FAR * total and std <= FAR * total:
-            return given, False
+            return given, changed
         return given.rescaled(mean, max(1.0, min(std, LARGEST) / total), variance), True
-
-
-def _trusted(learnt: Own) -> Own:
-    """The posterior with the hyperparameters that were given, unless what was learnt is more probable by far.
-
-    Where they are right, learnt ones are better by half of a chi-square of as many degrees of freedom as there are of
-    them, by chance alone, and certificates that rest on chance break.
-    """
-    given = learnt.rougher(1.0)
-    return learnt if learnt.log_marginal_likelihood() > given.log_marginal_likelihood() + TRUST else given
 
 
 def _in_order(round: Round, observed: Outcomes) -> Outcomes:
     """The same outcomes in an order that does not depend on how arms are listed: sums then have the same bits."""
     keys = (*observed.values.T, *round.contexts[observed.arms].T, group_keys(round)[observed.arms])
     order = np.lexsort(keys)
-    return Outcomes(arms=observed.arms[order], values=observed.values[order])
-
-
-def _posterior(shapes: Shapes, log: Log | None, columns: int) -> GaussianProcess:
-    """The posterior of the shapes given all rows of the log."""
-    first, second = shapes
-    dimension = 0 if log is None else log.contexts.shape[1]
-    prior = GaussianProcess(
-        (first.kernel(dimension, columns), second.kernel(dimension, columns)),
-        (first.noise, second.noise),
-        mean=(first.mean, second.mean),
-    )
-    return prior if log is None else prior.condition(log.points(columns), np.where(log.present, log.values, np.nan))
+    noise = None if observed.noise is None else observed.noise[order]
+    return Outcomes(arms=observed.arms[order], values=observed.values[order], noise=noise)

@@ -19,6 +19,7 @@ from superarm.storage import storable
 QUIET = 0.3  # first guess of the noise, as a share of the standard deviation of all outcomes
 SMALLEST, LARGEST = 1e-70, 1e70  # scales of outcomes: hyperparameters learnt around their squares are numbers
 DEVIATION = 0.1  # the same of a function of a group's own
+NORMAL, BINARY, COUNT = "normal", "binary", "count"
 EFFECT = 0.3  # first guess of the variance of a group effect, as a share of that of the shared function
 
 
@@ -63,6 +64,8 @@ class Shape:
     mean: float = 0.0
     constant: float = 0.0
     effects: Effects = Effects()
+    kind: str = NORMAL  # of its outcomes: what their noise depends on
+    usual: float = 1.0  # what is expected of counts where the noise is the one above
 
     @staticmethod
     def guess(features: Features, mean: float, std: float, *, every_column: bool = False) -> Shape:
@@ -119,7 +122,7 @@ class Shape:
         """Whether both differ in the values of hyperparameters alone."""
         same = stationary_kind(self.base) is stationary_kind(other.base)
         sizes = len(parameters(self.base)) == len(parameters(other.base))
-        return same and sizes and self.effects.present == other.effects.present
+        return same and sizes and self.effects.present == other.effects.present and self.kind == other.kind
 
     def in_kind_of(self, other: Shape) -> Shape:
         """With the stationary kernel of the kind that another shape has."""

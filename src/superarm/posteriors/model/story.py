@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from superarm.kernels.kernel import parameters
-from superarm.posteriors.model.shape import Effects, Shape, stationary_kind
+from superarm.posteriors.model.shape import BINARY, COUNT, NORMAL, Effects, Shape, stationary_kind
 
 NAMES = ("outcome 1", "outcome 2")
+KINDS_IN_WORDS = {
+    NORMAL: "outcomes are numbers of any kind, with the same noise for all",
+    BINARY: "outcomes are 0 or 1, so the noise is that of a coin with the probability believed",
+    COUNT: "outcomes are counts, so the noise grows with what is expected",
+}
 
 
 def adopted(
@@ -26,6 +31,8 @@ def _changes(old: Shape | None, new: Shape) -> Iterator[str]:
     if old is None:
         yield f"scale taken from the outcomes (mean {new.mean:.3g}, standard deviation {new.constant**0.5:.3g})"
         old = Shape(base=new.base, noise=new.noise, mean=new.mean, constant=new.constant)
+    if new.kind != old.kind:
+        yield KINDS_IN_WORDS[new.kind]
     if new.constant and not old.constant:
         yield (
             f"outcomes contradict the mean of {old.mean:.3g} and the scale that were given; moved to a mean of "

@@ -13,6 +13,7 @@ from superarm.policies.cautious.certificates.certificate import Certificate, Set
 from superarm.policies.cautious.certificates.draws import Draws, draws_for
 from superarm.policies.cautious.certificates.extremes import Extremes
 from superarm.policies.cautious.certificates.gaussian import Gaussian
+from superarm.policies.cautious.certificates.limits import NO_LIMITS, Limits
 from superarm.policies.cautious.certificates.quadratic import IN_THE_TAIL, Quadratic
 from superarm.policies.cautious.certificates.widening import NONE, Widening
 from superarm.posteriors.outputs import checked_noise
@@ -79,6 +80,7 @@ class Judge:
     ``points``, (M, P), are those of the posterior at all arms. ``belief`` is about ``arms``, ascending, or by default
     about all arms of the round; no others can be judged. Certificates are wider than both by ``widening``.
     ``passing`` is a part of the variance that is drawn anew in every round, so that outcomes teach nothing of it.
+    Expected second outcomes lie within ``limits``.
     """
 
     def __init__(
@@ -91,8 +93,10 @@ class Judge:
         arms: IntArray | None = None,
         widening: Widening = NONE,
         passing: float = 0.0,
+        limits: Limits = NO_LIMITS,
     ) -> None:
-        self.round, self.posterior, self.points, self.belief, self.eps = round, posterior, points, belief, eps
+        self.round, self.posterior, self.points, self.eps = round, posterior, points, eps
+        self.belief, self.limits = limits.belief(belief), limits
         self.widening, self.passing, self._arms = widening, passing, arms
         self.certificates = [certificate_of(promise.reward, eps) for promise in round.promises]
         # Per group: the number of its promise (-1: none), and the threshold.
@@ -182,7 +186,9 @@ class Judge:
                 largest = int(self.round.grouping.sizes[promise.groups].max())
             for some in _batches(mine, sizes):
                 joint = self._joint([sets[i] for i in some], [keys[i] for i in some], largest)
-                found = self.certificates[number].judge(promise, self._thresholds[groups[some]], joint)
+                thresholds = self._thresholds[groups[some]]
+                found = self.certificates[number].judge(promise, thresholds, joint)
+                found = self.limits.verdicts(promise, thresholds, [sets[i] for i in some], found)
                 pairs = zip(found.p_broken.tolist(), found.regret.tolist(), strict=True)
                 self._known.update(zip((keys[i] for i in some), pairs, strict=True))
         known = np.array([self._known.get(key, (0.0, 0.0)) for key in keys]).reshape(-1, 2)

@@ -17,7 +17,7 @@ from superarm.arguments import Array
 from superarm.kernels.kernel import Kernel
 from superarm.kernels.stationary import Matern12, Matern32, Matern52
 from superarm.posteriors.engines.engine import Data, Observations
-from superarm.posteriors.history import merged
+from superarm.posteriors.history import merged_by_weight
 from superarm.storage import storable
 
 Matern: TypeAlias = Matern12 | Matern32 | Matern52
@@ -62,7 +62,10 @@ class Sweep:
         "right.nu": "n 3 q",
         "onward": "n 3 3",
         "evidence": "q",
-    }
+        "weights": "n 1",
+        "logs": "n 1",
+    },
+    upgrade=lambda fields: {"weights": None, "logs": None, **fields},
 )
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StateSpaceEngine:
@@ -78,6 +81,9 @@ class StateSpaceEngine:
     right: Sweep
     onward: Array  # (n, 3, 3) given the values right of place i, E[z(place i + 1)] = onward[i] z(place i) + ...
     evidence: Array  # (q,) log density of all values
+    # Sums of the weights of the values, and of the logarithms of these, each (n, 1); None: all weigh 1.
+    weights: Array | None = None
+    logs: Array | None = None
 
     @staticmethod
     def empty(kernel: Matern, columns: int) -> StateSpaceEngine:
@@ -121,22 +127,25 @@ class StateSpaceEngine:
         means = np.concatenate([self.means, batch.means])[order]
         scatters = np.concatenate([self.scatters, batch.scatters])[order]
         noise = np.concatenate([self.noise, batch.noise])[order]
+        weights = logs = None
+        if self.weights is not None or batch.weights is not None:
+            weights, logs = (
+                np.concatenate([old, new[:, None]])[order]
+                for old, new in zip(
+                    _weights(self.counts, self.weights, self.logs),
+                    _weights(batch.counts, batch.weights, batch.logs),
+                    strict=True,
+                )
+            )
         first = np.ones(len(places), dtype=np.bool_)
         first[1:] = places[1:] != places[:-1]
         if not first.all():
-            counts, means, scatters = merged(first, counts, means, scatters)
+            counts, weights, logs, means, scatters = merged_by_weight(first, counts, weights, logs, means, scatters)
             places, noise = places[first], noise[first]
-        return replace(self, places=places, counts=counts, means=means, scatters=scatters, noise=noise)._swept()
+        engine = replace(self, places=places, counts=counts, means=means, scatters=scatters, noise=noise)
+        return replace(engine, weights=weights, logs=logs)._swept()
 
     def _swept(self) -> StateSpaceEngine:
-        variance = np.maximum(self.noise / self.counts[:, 0], LEAST_NOISE * self.kernel.variance)
-        gain = np.sqrt(self.kernel.variance / variance)
-        values = self.means / np.sqrt(variance)[:, None]
-        onward, residual = np.zeros((len(variance), 3, 3)), np.empty(values.shape[1])
-        left, right = (Sweep(rows=np.empty_like(onward), nu=np.empty((*onward.shape[:2], len(residual)))) for _ in "lr")
-        sweep = partial(loops().sweep, *self._scale)
-        sweep(True, self.places, gain, values, right.rows, right.nu, onward, residual)
-        half_log = sweep(False, self.places, gain, values, left.rows, left.nu, onward[:0], residual)
         seen = Observations(
             points=self.places[:, None],
             counts=self.counts[:, 0],
@@ -144,7 +153,17 @@ class StateSpaceEngine:
             scatters=self.scatters,
             noise=self.noise,
             known=np.ones(len(self.places), dtype=np.bool_),
+            weights=None if self.weights is None else self.weights[:, 0],
+            logs=None if self.logs is None else self.logs[:, 0],
         )
+        variance = np.maximum(self.noise / seen.precision, LEAST_NOISE * self.kernel.variance)
+        gain = np.sqrt(self.kernel.variance / variance)
+        values = self.means / np.sqrt(variance)[:, None]
+        onward, residual = np.zeros((len(variance), 3, 3)), np.empty(values.shape[1])
+        left, right = (Sweep(rows=np.empty_like(onward), nu=np.empty((*onward.shape[:2], len(residual)))) for _ in "lr")
+        sweep = partial(loops().sweep, *self._scale)
+        sweep(True, self.places, gain, values, right.rows, right.nu, onward, residual)
+        half_log = sweep(False, self.places, gain, values, left.rows, left.nu, onward[:0], residual)
         constant = 0.5 * np.log(2 * np.pi * variance).sum() + half_log
         evidence = seen.within() - constant - 0.5 * residual
         return replace(self, left=left, right=right, onward=onward, evidence=evidence)
@@ -204,3 +223,8 @@ class StateSpaceEngine:
             right=replace(self.right, nu=self.right.nu[:, :, part].copy()),
             evidence=self.evidence[part].copy(),
         )
+
+
+def _weights(counts: Array, weights: Array | None, logs: Array | None) -> tuple[Array, Array]:
+    """Sums of weights and of their logarithms, written out."""
+    return (counts, np.zeros_like(counts)) if weights is None or logs is None else (weights, logs)

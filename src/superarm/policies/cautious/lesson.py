@@ -1,0 +1,65 @@
+"""LESSON: what is at risk anyway should teach.
+
+A round on credit touches the groups most likely to keep their promise, often with one arm that is well known. Where
+outcomes are noisy, as clicks are, so little would be learnt that the policy lives on credit for ever. So what is left
+of the credit of a round pays for a lesson: arms are added one by one, each the one that teaches most for the risk that
+it adds, given those added before. Credit that is spent early is repaid by the rounds that are certified later.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from superarm.arguments import Array, IntArray
+from superarm.policies.cautious.explore import Uncertainty
+from superarm.policies.cautious.search import Candidate, Search
+
+CHEAP = 0.02  # risk beside which less is as good as none
+
+
+def with_lesson(start: Candidate, search: Search, least: float, credit: float) -> Candidate:
+    """``start`` with more arms that teach, in its groups or others that may keep their promise.
+
+    An arm teaches where its variance, but for what is drawn anew in every round, is at least ``least`` times that of
+    the noise. Broken promises expected of the super arm are at most ``credit``, or as many as before where these are
+    more.
+    """
+    round, codes = search.round, search.round.grouping.codes
+    fewest, most = round.feasible.totals(len(round))
+    if round.feasible.whole or fewest > 0 or not len(start.arms):
+        return start
+    uncertainty = Uncertainty(search.judge, search.coming)
+    for arm in start.arms.tolist():
+        uncertainty.pick(arm)
+    counts = np.bincount(codes[start.arms], minlength=len(round.labels))
+    risks = np.zeros(len(round.labels))
+    risks[start.judged.groups] = start.judged.p_broken
+    credit = max(credit, float(risks.sum()))
+    place = np.empty(len(round), dtype=np.intp)
+    place[search.order] = np.arange(len(round))
+    free = search.hopeful()[codes]
+    free[start.arms] = False
+    arms = start.arms
+    while len(arms) < most:
+        teaches = uncertainty.variance - search.judge.passing
+        free &= (counts < round.caps)[codes] & (teaches >= least * search.judge.noise)
+        waiting = np.flatnonzero(free)
+        if not len(waiting):
+            break
+        risk = search.judge.each([_with(arms, arm, codes) for arm in waiting.tolist()]).p_broken
+        more = risk - risks[codes[waiting]]
+        gain: Array = np.log1p(teaches[waiting] / search.judge.noise) / (np.maximum(more, 0.0) + CHEAP)
+        gain[risks.sum() + more > credit] = 0.0
+        best = int(np.lexsort((place[waiting], -search.index[waiting], -gain))[0])
+        if not gain[best] > 0.0:
+            break
+        arm = int(waiting[best])
+        arms, free[arm], risks[codes[arm]] = np.sort(np.append(arms, arm)), False, risk[best]
+        counts[codes[arm]] += 1
+        uncertainty.pick(arm)
+    return start if arms is start.arms else search.candidate(arms)
+
+
+def _with(arms: IntArray, arm: int, codes: IntArray) -> IntArray:
+    """What ``arms`` take of the group of ``arm``, and that arm."""
+    return np.sort(np.append(arms[codes[arms] == codes[arm]], arm))

@@ -1,0 +1,54 @@
+"""The posterior of shapes given a log, whatever noise its outcomes have."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
+from superarm.posteriors.model.log import Log
+from superarm.posteriors.model.noise import noises
+from superarm.posteriors.model.shape import Shape
+from superarm.posteriors.posterior import Belief, Posterior
+
+TRUST = 4.0  # nats by which outcomes must be more probable with learnt hyperparameters than with those given
+
+Own = GaussianProcess | ExactPosterior
+
+
+def posterior_of(shapes: tuple[Shape, Shape], log: Log, columns: int, belief: Belief | None = None) -> GaussianProcess:
+    """The posterior given all rows of the log, which has ``columns`` columns beside the features.
+
+    ``belief`` at these rows is where uneven noise begins. What is believed under the shapes sets the noise, which sets
+    what is believed: a second time is near enough.
+    """
+    first, second = shapes
+    dimension = log.contexts.shape[1]
+    prior = GaussianProcess(
+        (first.kernel(dimension, columns), second.kernel(dimension, columns)),
+        (first.noise, second.noise),
+        mean=(first.mean, second.mean),
+    )
+    points, values = log.points(columns), np.where(log.present, log.values, np.nan)
+    if belief is None:
+        return prior.condition(points, values)
+    begun = prior.condition(points, values, noises(shapes, log.noise, belief))
+    return prior.condition(points, values, noises(shapes, log.noise, begun.predict(points)))
+
+
+def belief_at(posterior: Posterior | None, log: Log, columns: int) -> Belief:
+    """What is believed at all rows of the log; before anything is, the mean of the outcomes and their scatter."""
+    if posterior is not None:
+        return posterior.predict(log.points(columns))
+    came = [log.outcomes(j) if log.present[:, j].any() else np.zeros(1) for j in (0, 1)]
+    mean, std = ([f(values) for values in came] for f in (np.mean, np.std))
+    return Belief(mean=np.tile(mean, (len(log), 1)), std=np.tile(std, (len(log), 1)))
+
+
+def trusted(learnt: Own) -> Own:
+    """The posterior with the hyperparameters that were given, unless what was learnt is more probable by far.
+
+    Where they are right, learnt ones are better by half of a chi-square of as many degrees of freedom as there are of
+    them, by chance alone, and certificates that rest on chance break.
+    """
+    given = learnt.rougher(1.0)
+    return learnt if learnt.log_marginal_likelihood() > given.log_marginal_likelihood() + TRUST else given

@@ -1,0 +1,107 @@
+"""How far outcomes scatter about what is expected of them, row by row.
+
+The noise of a shape is that of all its outcomes, unless more is known of some:
+
+- it was told with the outcome;
+- outcomes are 0 or 1: the variance is p (1 - p), p being what is expected;
+- outcomes are counts: the variance grows with what is expected, by a factor that is learnt (1 for Poisson's).
+
+What is expected is only believed. So a variance follows from the belief of the day, anew whenever the model is fitted
+(a Gaussian that matches two moments, not the likelihood itself), and no belief counts as nearer to where the variance
+ends than its own standard deviation: ten clicks in ten do not say that the eleventh is certain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from superarm.arguments import Array, listed, one_of
+from superarm.errors import InvalidArgument, safe_repr
+from superarm.posteriors.learning.row_noise import RowNoise
+from superarm.posteriors.model.shape import BINARY, COUNT, NORMAL, Shape
+from superarm.posteriors.posterior import Belief
+
+KINDS = (NORMAL, BINARY, COUNT)
+SURE = 1e-3  # no chance is believed to be nearer to 0 or 1, and no count smaller
+LIMITS = {NORMAL: (-np.inf, np.inf), BINARY: (0.0, 1.0), COUNT: (0.0, np.inf)}  # of what is expected
+VALUES = 3  # distinct values from which on whole numbers may be counts
+
+Kinds = tuple[str | None, str | None]
+
+
+def row_noise(shape: Shape, told: Array, mean: Array, std: Array) -> RowNoise | None:
+    """Of outcomes with told noises, (n,), 0 where not, of which so much is believed; None where all are alike."""
+    known, alike = np.square(told), np.ones_like(told)
+    if shape.kind == BINARY:
+        return RowNoise(known=np.where(known > 0.0, known, _chance(mean, std)), relative=alike)
+    if shape.kind == COUNT:
+        return RowNoise(known=known, relative=np.maximum(mean, np.maximum(std, SURE)) / shape.usual)
+    return RowNoise(known=known, relative=alike) if known.any() else None
+
+
+def noises(shapes: tuple[Shape, Shape], told: Array, belief: Belief) -> Array | None:
+    """(n, 2) standard deviations of the noise of outcomes, NaN where it is that of the shape; None where all are."""
+    each = np.full(told.shape, np.nan)
+    for j, shape in enumerate(shapes):
+        found = row_noise(shape, told[:, j], belief.mean[:, j], belief.std[:, j])
+        if found is not None:
+            each[:, j] = np.sqrt(found.variance(shape.noise**2))
+    return None if np.isnan(each).all() else each
+
+
+def of_kind(shape: Shape, kind: str, values: Array) -> Shape:
+    """The shape of outcomes of a kind, of which these came; with the noise that they usually have."""
+    expected = float(values.mean()) if len(values) else 0.5
+    if kind == BINARY:
+        return replace(shape, kind=kind, noise=float(np.sqrt(_chance(np.array([expected]), np.array([0.05]))[0])))
+    return replace(shape, kind=kind, usual=max(expected, SURE) if kind == COUNT else 1.0)
+
+
+def _chance(mean: Array, std: Array) -> Array:
+    """p (1 - p), p kept away from 0 and 1 by its own standard deviation."""
+    away = np.clip(std, SURE, 0.5)
+    p = np.clip(mean, away, 1.0 - away)
+    variance: Array = p * (1.0 - p)
+    return variance
+
+
+def recognised(values: Array, least: int) -> str:
+    """What kind of outcomes values, (n,), look like; at least so many are needed to tell.
+
+    >>> recognised(np.array([0.0, 1.0, 1.0, 0.0]), least=4), recognised(np.array([0.0, 3.0, 1.0, 2.0]), least=4)
+    ('binary', 'count')
+    >>> recognised(np.array([0.5, 1.0, 1.0, 0.0]), least=4)
+    'normal'
+    """
+    if len(values) < least or (values < 0.0).any() or (values != np.floor(values)).any():
+        return NORMAL
+    distinct = np.unique(values)
+    if distinct[-1] <= 1.0:
+        return BINARY if len(distinct) == 2 else NORMAL
+    return COUNT if len(distinct) >= VALUES else NORMAL
+
+
+def check_values(kinds: Kinds, values: Array) -> None:
+    """Refuse outcomes, (k, 2) with NaN where none came, that are not of the kind declared."""
+    for j, kind in enumerate(kinds):
+        came = values[~np.isnan(values[:, j]), j]
+        most = 1.0 if kind == BINARY else np.inf
+        wrong = (came < 0.0) | (came > most) | (came != np.floor(came))
+        if kind in (BINARY, COUNT) and wrong.any():
+            expected = "0 or 1" if kind == BINARY else "whole numbers from 0 on"
+            raise InvalidArgument("outcomes", f"{expected}, as outcome {j + 1} was declared", came[wrong][0])
+
+
+def checked_kinds(outcomes: Any) -> Kinds:
+    """One kind for both outcomes, or one for each; None where the data shall tell."""
+    if outcomes is None or isinstance(outcomes, str):
+        outcomes = (outcomes, outcomes)
+    expected = "one of normal, binary and count, or one for each of the two outcomes"
+    pair = listed("outcomes", outcomes, expected)
+    if len(pair) != 2:
+        raise InvalidArgument("outcomes", expected, safe_repr(outcomes))
+    first, second = (None if kind is None else one_of("outcomes", kind, KINDS) for kind in pair)
+    return first, second
