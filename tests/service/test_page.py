@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import time
 from html.parser import HTMLParser
 from urllib.parse import quote
 
@@ -15,6 +16,7 @@ from superarm.service.page import live
 from superarm.service.page.markup import Html, join, tag
 from superarm.service.page.routes import page
 from superarm.service.sessions import Sessions
+from superarm.service.tokens import Admission, create, revoke
 from tests.service.asks import wait_until_ready
 from tests.service.long import costs, long_session
 from tests.service.shops import HOSTILE, shop_session
@@ -62,9 +64,8 @@ def made(tmp_path_factory):
     return path
 
 
-def served(path, **state):
+def served(path):
     app = application(Sessions(str(path), durability="normal"), more=[page()])
-    app.state.update(state)
     return TestClient(app, base_url="http://127.0.0.1")
 
 
@@ -127,7 +128,10 @@ def test_a_decision_says_why_and_what_came_of_it(client, path):
     assert decision.kind.value in found.text
     assert all(name in found.text for name in decision.arm_ids)
     assert f"{broken[0]}/explanation" in [each["href"] for each in found.all("a")]
-    assert "was decided so" in shown(client, f"{broken[0]}/explanation").text
+    full = shown(client, f"{broken[0]}/explanation").text
+    assert "was decided so" in full
+    assert "Price of its promise" in full
+    assert all(name in full for name in decision.arm_ids)
 
 
 def test_no_label_becomes_an_element(client):
@@ -136,7 +140,7 @@ def test_no_label_becomes_an_element(client):
     assert all(label in found.text for label in HOSTILE_LABELS)
     links = [each["href"] for each in found.all("a") if "/decisions/" in each.get("href", "")]
     assert len(links) > 20
-    for address in ("/", odd, f"{odd}?group=%3Cimg", *links):
+    for address in ("/", odd, f"{odd}?group=%3Cimg", *links, f"{links[-1]}/explanation"):
         found = shown(client, address)
         assert {name for name, _ in found.elements}.isdisjoint({"img", "i", "b", "iframe", "object"})
         assert [attributes.get("src") for attributes in found.all("script")] == ["/page/page.js"]
@@ -214,36 +218,22 @@ def test_an_outcome_is_corrected(client, path):
     assert "had this value already" in known.text
 
 
-class Keys:
-    """Two tokens: one for everything, one that may only read shops."""
-
-    def admitted(self, token):
-        return {"all": Key(("read", "observe", "correct"), None), "reader": Key(("read",), "shops")}.get(token)
-
-    def knows(self, token):
-        return None
-
-    def refresh(self):
-        pass
-
-
-class Key:
-    def __init__(self, scopes, session):
-        self.scopes, self.session = scopes, session
-
-    def may(self, scope, session):
-        return scope in self.scopes and self.session in (None, session)
-
-
 @pytest.fixture
 def guarded(path):
-    with served(path, admission=Keys()) as client:
+    """A service with two tokens: one for everything, one that may only read shops."""
+    held = Sessions(str(path), durability="normal")
+    every = create(held.shelf, ("read", "decide", "observe", "correct")).text
+    reader = create(held.shelf, ("read",), sessions="shops").text
+    app = application(held, admission=Admission(held.shelf), more=[page()])
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        client.tokens = {"all": every, "reader": reader, "shelf": held.shelf}
         yield wait_until_ready(client)
 
 
 def log_in(client, token):
     fields = shown(client, "/login").inputs("/login")
-    return client.post("/login", data=fields | {"token": token}, follow_redirects=True)
+    said = client.tokens.get(token, token)
+    return client.post("/login", data=fields | {"token": said}, follow_redirects=True)
 
 
 def test_nobody_sees_anything_without_a_token(guarded):
@@ -255,7 +245,7 @@ def test_nobody_sees_anything_without_a_token(guarded):
     refused = log_in(guarded, "guess")
     assert refused.status_code == 403
     assert "This token is not known" in refused.text
-    assert guarded.post("/login", data={"token": "all"}).status_code == 403  # no form of this page
+    assert guarded.post("/login", data={"token": guarded.tokens["all"]}).status_code == 403  # no form of this page
     assert "guess" not in refused.text
 
 
@@ -274,6 +264,15 @@ def test_a_token_shows_its_own_sessions_and_no_more(guarded):
         assert guarded.post(f"{address}/{what}", data=csrf | more).status_code == 403
     guarded.post("/logout", data=csrf)
     assert guarded.get("/", follow_redirects=False).status_code == 303
+
+
+def test_a_token_that_is_revoked_shows_nothing_any_more(guarded):
+    assert log_in(guarded, "reader").status_code == 200
+    revoke(guarded.tokens["shelf"], guarded.tokens["reader"].split("_")[1])
+    end = time.monotonic() + 10.0
+    while guarded.get("/", follow_redirects=False).status_code == 200 and time.monotonic() < end:
+        time.sleep(0.1)
+    assert guarded.get("/", follow_redirects=False).headers["location"] == "/login"
 
 
 def test_who_may_can_withdraw_after_login(guarded):

@@ -53,8 +53,12 @@ def known_outcomes(store: Store, standing: Standing) -> Array:
     for cell in store.cells(standing.id):
         if not cell.assumed:
             told.setdefault((cell.arm, cell.outcome), []).append(cell.value)
-    rows = [[np.mean(told.get((arm, outcome), [np.nan])) for outcome in (1, 2)] for arm in standing.arms]
+    rows = [[_mean(told.get((arm, outcome), [np.nan])) for outcome in (1, 2)] for arm in standing.arms]
     return np.array(rows, dtype=np.float64).reshape(-1, 2)
+
+
+def _mean(values: list[float]) -> float:
+    return values[0] if len(values) == 1 else float(np.mean(values))
 
 
 def promises_frame(found: Iterator[Promised]) -> pl.DataFrame:

@@ -41,14 +41,15 @@ def picked(arms: Sequence[PickedArm], most: int) -> list[str]:
             arm_text((arm.arm,), None if arm.id is None else (arm.id,)) + (" (safe)" if arm.safe else ""),
             label_text(arm.label),
             *(number(value) for pair in zip(arm.mean, arm.std, arm.index, strict=True) for value in pair),
-            _replacement(arm.replacement, arm.remark),
+            replacement_text(arm.replacement, arm.remark),
         )
         for arm in arms[:most]
     ]
     return _section("picked, largest index first", head, rows, len(arms)) if arms else ["picked: nothing"]
 
 
-def _replacement(replacement: Replacement | None, remark: str | None) -> str:
+def replacement_text(replacement: Replacement | None, remark: str | None) -> str:
+    """What could stand in the place of an arm, and what that loses."""
     if replacement is None:
         return remark or ""
     change = f"loses {number(replacement.loss)}" if replacement.loss >= 0.0 else f"gains {number(-replacement.loss)}"
@@ -68,14 +69,15 @@ def touched(groups: Sequence[ExplainedGroup], most: int, unpriced: str | None) -
             number(group.value),
             "" if group.margin is None else f"{group.margin + 0.0:+.4g}",
             "your word" if group.vouched else chance(group.probability),
-            _price(group) if unpriced is None or group.promise is None else unpriced,
+            price_text(group) if unpriced is None or group.promise is None else unpriced,
         )
         for group in groups[:most]
     ]
     return _section("touched groups, least margin first", head, rows, len(groups))
 
 
-def _price(group: ExplainedGroup) -> str:
+def price_text(group: ExplainedGroup) -> str:
+    """What the promise to a group costs."""
     price = group.price
     if price is None:
         return group.remark or ""
@@ -87,12 +89,17 @@ def _price(group: ExplainedGroup) -> str:
 def not_picked(runners_up: Sequence[RunnerUp], unpriced: str | None) -> list[str]:
     """The runners-up."""
     head = ("arm", "group", "index 1", "why not")
-    rows = []
-    for one in runners_up:
-        price = "" if one.price is None or unpriced is not None else f"; that promise costs {number(one.price.gain)}"
-        said = f"{one.reason.name.lower().replace('_', ' ')}: {one.sentence}{price}"
-        rows.append((arm_text(one.arms, one.ids), label_text(one.label), number(one.index), said))
+    rows = [
+        (arm_text(one.arms, one.ids), label_text(one.label), number(one.index), why_not(one, unpriced))
+        for one in runners_up
+    ]
     return _section("not picked, largest index first", head, rows, len(rows))
+
+
+def why_not(one: RunnerUp, unpriced: str | None) -> str:
+    """Why an arm was not picked, in a word and a sentence."""
+    price = "" if one.price is None or unpriced is not None else f"; that promise costs {number(one.price.gain)}"
+    return f"{one.reason.name.lower().replace('_', ' ')}: {one.sentence}{price}"
 
 
 def known(what: Known, when: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 from superarm.service.page.decision_view import Arm, One, Promised
 from superarm.service.page.frame import Frame
 from superarm.service.page.markup import DASH, Child, Html, join, moment, number, plural, section, table, tag
@@ -141,7 +143,7 @@ def _cell(frame: Frame, found: One, arm: Arm, cell: Cell, here: str) -> Child:
     )
     if not found.may_correct:
         return said
-    place = f"{arm.place}-{cell.outcome}-{cell.seq}-{abs(hash(cell.sample)) % 10**6}"
+    place = f"{arm.place}-{cell.outcome}-{cell.seq}-{zlib.crc32(cell.sample.encode())}"
     which = f"outcome {cell.outcome} of {arm.name if arm.name is not None else f'arm {arm.place}'}"
     form = frame.form(
         f"{here}/correction",
@@ -191,15 +193,3 @@ def _facts(found: One) -> Child:
         ["Event", number(standing.seq)],
     ]
     return table("Facts", ("What", "Value"), rows)
-
-
-def explanation_page(frame: Frame, session: str, t: int, id: str, text: str) -> Html:
-    """An explanation in full, as the library prints it."""
-    here = frame.link("sessions", session, "decisions", id)
-    way = (
-        tag("li", tag("a", session, href=frame.link("sessions", session))),
-        tag("li", tag("a", f"Round {t:,}", href=here)),
-        tag("li", tag("span", "Explanation", aria_current="page")),
-    )
-    shown = tag("pre", text, tabindex=0, role="region", aria_label="Explanation")
-    return frame.page(f"Why round {t:,} was decided so", "By what the policy knew then.", shown, way=way)

@@ -18,7 +18,7 @@ from superarm.service.page.counters import Counters, counters_of
 from superarm.sessions.session import Session
 
 PAUSE = 1.0  # seconds between two looks
-COUNTING = 0.05  # of them, to count on
+COUNTING = 0.25  # of them at most, to count on, where much is to be counted
 LONGEST = 600.0  # seconds, after which a browser asks anew, so that a token that was revoked is found out
 BEAT = 15.0  # seconds after which something is sent, so that no proxy takes the line for dead
 

@@ -17,8 +17,9 @@ from superarm.errors import InvalidArgument, SuperarmError
 from superarm.service.asked import Asked, Id, Name, sessions_of
 from superarm.service.page import files, live, views
 from superarm.service.page.counters import counters_of
-from superarm.service.page.decision_page import decision_page, explanation_page
+from superarm.service.page.decision_page import decision_page
 from superarm.service.page.decision_view import One, one
+from superarm.service.page.explanation_page import explanation_page
 from superarm.service.page.frame import login_page
 from superarm.service.page.markup import Html
 from superarm.service.page.refusals import HEADERS, PageRefused, refused
@@ -51,7 +52,7 @@ def shown(request: Asked, visitor: Visitor, page: Html, status: int = 200) -> Pa
 def admitted(request: Asked, name: str | None = None, scope: str = "read") -> Visitor:
     """Who looks, if they may; a session that they may not see does not exist for them."""
     visitor = visitor_of(request)
-    if visitor.rights is None:
+    if not visitor.is_admitted:
         raise PageRefused(401)
     if name is not None and "read" not in visitor.scopes(name):
         raise UnknownSession(name)
@@ -114,8 +115,8 @@ async def show_decision(request: Asked, name: Name, id: Id, done: Text = "") -> 
 async def show_explanation(request: Asked, name: Name, id: Id) -> Page:
     """Why a decision was made, in full; the journal is replayed for it."""
     visitor = admitted(request, name)
-    t, text = await sessions_of(request).do(name, lambda session: (session.decision(id).t, str(session.explain(id))))
-    return shown(request, visitor, explanation_page(visitor.frame(request), name, t, id, text))
+    found = await sessions_of(request).do(name, lambda session: session.explain(id))
+    return shown(request, visitor, explanation_page(visitor.frame(request), name, id, found))
 
 
 @post("/sessions/{name:str}/decisions/{id:str}/withdrawal", include_in_schema=False)

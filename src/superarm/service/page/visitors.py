@@ -10,53 +10,41 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from typing import Protocol
 
 from litestar.datastructures import Cookie
 
 from superarm.service.asked import Asked
 from superarm.service.page.frame import Frame
 from superarm.service.problems import Refused
+from superarm.service.tokens import Admission, Token
 
 COOKIE = "superarm_page"
 SCOPES = ("read", "observe", "correct")
 LONGEST = 512  # letters of a cookie that are looked at
 
 
-class Rights(Protocol):
-    """What a token allows."""
-
-    def may(self, scope: str, session: str) -> bool:
-        """Whether it allows a scope of a session."""
-        ...
-
-
-class Admission(Protocol):
-    """Who may do what; a service on this machine alone has none, and all may do everything."""
-
-    def admitted(self, token: str) -> Rights | None:
-        """What a token allows; None where it is unknown or no longer valid."""
-        ...
-
-
-class _Everything:
-    def may(self, scope: str, session: str) -> bool:
-        return True
-
-
 @dataclass(frozen=True, kw_only=True)
 class Visitor:
-    """Whoever sent a request: the value of the cookie, and the rights, if there are any."""
+    """Whoever sent a request: the value of the cookie, and the token, if it is one.
+
+    Where no tokens are needed, only this machine is served, and whoever is on it may do everything.
+    """
 
     cookie: str
-    rights: Rights | None
+    token: Token | None
     needs_token: bool
     fresh: bool  # whether the cookie must be set
 
+    @property
+    def is_admitted(self) -> bool:
+        """Whether there is anything to be seen."""
+        return self.token is not None or not self.needs_token
+
     def scopes(self, session: str) -> frozenset[str]:
         """What the visitor may do in a session."""
-        rights = self.rights
-        return frozenset() if rights is None else frozenset(scope for scope in SCOPES if rights.may(scope, session))
+        if self.token is None:
+            return frozenset(() if self.needs_token else SCOPES)
+        return frozenset(scope for scope in SCOPES if self.token.may(scope, session))
 
     @property
     def csrf(self) -> str:
@@ -65,7 +53,7 @@ class Visitor:
 
     def frame(self, request: Asked, *, message: str = "", seen: str = "") -> Frame:
         """What a page must know."""
-        login = self.needs_token and self.rights is not None
+        login = self.token is not None
         return Frame(root=root_of(request), csrf=self.csrf, login=login, message=message, seen=seen)
 
     def check(self, request: Asked, csrf: str) -> None:
@@ -82,10 +70,10 @@ def visitor_of(request: Asked) -> Visitor:
     admission: Admission | None = request.app.state.get("admission")
     sent = request.cookies.get(COOKIE, "")[:LONGEST]
     cookie = sent or secrets.token_hex(16)
-    if admission is None:
-        return Visitor(cookie=cookie, rights=_Everything(), needs_token=False, fresh=not sent)
-    rights = admission.admitted(sent) if sent else None
-    return Visitor(cookie=cookie, rights=rights, needs_token=True, fresh=not sent)
+    token = None if admission is None else admission.admitted(sent)
+    if token is not None:
+        request.scope["state"]["token"] = token  # for the log
+    return Visitor(cookie=cookie, token=token, needs_token=admission is not None, fresh=not sent)
 
 
 def cookie_of(request: Asked, value: str | None) -> Cookie:

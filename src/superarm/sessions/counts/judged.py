@@ -19,6 +19,8 @@ from superarm.sessions.promised import known_outcomes
 from superarm.sessions.standing import EMPTY, REDACTED, WITHDRAWN, Standing
 from superarm.sessions.stores.store import Store
 from superarm.sessions.stores.tables import HONESTY, KINDS
+from superarm.storage import values
+from superarm.wire import packing
 from superarm.wire.labels import label_to_data
 
 RECORD = "RECORD"  # the kind of what somebody else chose
@@ -109,24 +111,17 @@ def judged(store: Store, standing: Standing, parts: KeptParts) -> Judged:
     promises: tuple[Promise, ...] = ()
     kind = RECORD if standing.recorded else NO_KIND
     if standing.selection and not standing.redacted:
-        selection = parts.selection(standing.selection)
-        kind = NO_KIND if selection.kind is None else selection.kind.name
-        kept: dict[Hashable, bool] = {}
+        # Read as it is kept: to make the selection would take longer than all the rest.
+        selection = packing.unpack(parts.content(standing.selection, "selection"), "selection")
+        kind = selection["kind"] or NO_KIND
+        kept: dict[str, bool] = {}
         if standing.seen and not standing.withdrawn:
             arms = np.array(standing.arms, dtype=np.intp)
             outcomes, round = known_outcomes(store, standing), parts.round(standing.round)
-            kept = calibration.kept(round, arms, outcomes)
+            kept = {key_of(label): is_kept for label, is_kept in calibration.kept(round, arms, outcomes).items()}
             if not np.isnan(outcomes[:, 0]).any():
                 reward = reward_of(round.reward, outcomes[:, 0], arms)
-        promises = tuple(
-            Promise(
-                group=key_of(group.label),
-                kept=kept.get(group.label),
-                probability=None if group.vouched else group.probability,
-            )
-            for group in selection.groups
-            if group.threshold is not None
-        )
+        promises = tuple(_promise(row, kept) for row in selection["groups"] if row["threshold"] is not None)
     return Judged(
         kind=kind,
         state=standing.state,
@@ -135,6 +130,13 @@ def judged(store: Store, standing: Standing, parts: KeptParts) -> Judged:
         is_out=standing.is_out,
         promises=promises,
     )
+
+
+def _promise(row: Mapping[str, Any], kept: Mapping[str, bool]) -> Promise:
+    """A promise as a selection is kept: see :func:`superarm.wire.selections.selection_to_dict`."""
+    group, probability = _key(row["label"]), row["probability"]
+    stated = None if probability is None or row["vouched"] else float(values.from_data(probability))
+    return Promise(group=group, kept=kept.get(group), probability=stated)
 
 
 def _finite(reward: float | None) -> float | None:
@@ -151,7 +153,11 @@ def judged_from_row(row: tuple[Any, ...]) -> Judged:
 
 def key_of(label: Hashable) -> str:
     """A label as text from which it can be told from every other: text in quotation marks, and a number in none."""
-    return json.dumps(label_to_data(label), sort_keys=True, separators=(",", ":"))
+    return _key(label_to_data(label))
+
+
+def _key(data: Any) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
 
 def words_of(key: str) -> str:
