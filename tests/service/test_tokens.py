@@ -32,6 +32,8 @@ CALLS = {
     "show_decision": ("read", "GET", "/v1/sessions/{s}/decisions/nobody", None),
     "explain": ("read", "GET", "/v1/sessions/{s}/decisions/nobody/explanation", None),
     "observe": ("observe", "POST", "/v1/sessions/{s}/decisions/nobody/outcomes", {"arms": [], "outcomes": [[], []]}),
+    "observe_many": ("observe", "POST", "/v1/sessions/{s}/outcomes", None),
+    "send_catalogue": ("decide", "PUT", "/v1/sessions/{s}/catalogues/c", {"contexts": [[1.0]]}),
     "correct": ("correct", "PUT", "/v1/sessions/{s}/decisions/nobody/outcomes/0/1", {"value": 1.0}),
     "played": ("observe", "POST", "/v1/sessions/{s}/decisions/nobody/played", None),
     "withdraw": ("observe", "POST", "/v1/sessions/{s}/decisions/nobody/withdrawal", None),

@@ -55,7 +55,7 @@ def application(
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         # Meanwhile the process answers, and says that it is not ready.
-        tasks = [asyncio.create_task(held.start()), asyncio.create_task(_tokens_stay_fresh(app, held))]
+        tasks = [asyncio.create_task(held.start()), asyncio.create_task(_stay_fresh(app, held))]
         try:
             yield
         finally:
@@ -87,12 +87,13 @@ def _who(request: Asked) -> str:
     return known or (request.client.host if request.client else "nobody")
 
 
-async def _tokens_stay_fresh(app: Litestar, held: Sessions) -> None:
-    """Read the tokens again every second; the first one that somebody makes closes a service that was open."""
+async def _stay_fresh(app: Litestar, held: Sessions) -> None:
+    """Read states and tokens again every second; the first one that somebody makes closes a service that was open."""
     while True:
         await asyncio.sleep(FRESH)
         admission: Admission | None = app.state.get("admission")
         with suppress(SuperarmError):  # while the store is out of reach, what is known is
+            await held.apart(held.refresh)
             if admission is not None:
                 await held.apart(admission.refresh)
             else:

@@ -56,8 +56,38 @@ class RoundSent(Sent, frozen=True, kw_only=True):
     reward: Any = "sum"
     arm_ids: list[Label] | None = None
     safe: list[bool] | None = None
+    catalogue: str | None = None
+    rows: list[Annotated[int, Meta(ge=0, le=2**31)]] | None = None
     t: Annotated[int, Meta(ge=1, le=2**53)] | None = None
     version: int = 1
+
+
+class BesideSent(Sent, frozen=True, kw_only=True):
+    """What is not one value for each arm of a round whose arms come as Arrow: the header ``Superarm-Round``."""
+
+    feasible: FeasibleSent
+    promises: list[PromiseSent] | None = None
+    reward: Any = "sum"
+    t: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    version: int = 1
+
+
+class ArmsSent(Sent, frozen=True, kw_only=True):
+    """Arms of a catalogue."""
+
+    contexts: dict[str, list[float]] | list[list[float]]
+    groups: Partition | list[Label] | None = None
+    arm_ids: list[Label] | None = None
+
+
+class OutcomeLine(Sent, frozen=True, kw_only=True):
+    """Outcomes of one arm of a decision, in a file of many."""
+
+    decision: str
+    arm: int | str
+    outcome_1: float | None = None
+    outcome_2: float | None = None
+    sample: str = ""
 
 
 class OutcomesSent(Sent, frozen=True, kw_only=True):
@@ -163,6 +193,7 @@ class DecisionRow(Told, frozen=True, kw_only=True):
     missing: int
     played: bool
     recorded: bool
+    probabilities: list[float] | None = None
 
 
 class DecisionsTold(Told, frozen=True, kw_only=True):

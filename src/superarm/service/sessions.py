@@ -21,6 +21,7 @@ from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.posteriors.gaussian_process import ExactPosterior
 from superarm.rewards.simple import Sum
 from superarm.round import Round
+from superarm.service.catalogues import Catalogues
 from superarm.service.metrics import Metrics
 from superarm.service.problems import Busy, UnknownSession
 from superarm.sessions.session import Session
@@ -70,7 +71,10 @@ class Sessions:
     def __init__(self, store: str, *, queue: int = 64, durability: str = "full") -> None:
         self.store, self.queue, self.durability = store, queue, durability
         self.shelf: Shelf = shelf_at(store)
+        self.catalogues = Catalogues(self.shelf)
         self.metrics = Metrics()
+        self._states: dict[str, str] = {}
+        self.refresh()
         self.ready = False
         self._held: dict[str, Held] = {}
         self._opening = threading.Lock()
@@ -98,8 +102,12 @@ class Sessions:
         return self.shelf.sessions()
 
     def states(self) -> dict[str, str]:
-        """Sessions that are paused or archived."""
-        return self.shelf.read("state")
+        """Sessions that are paused or archived, as this process knows them."""
+        return self._states
+
+    def refresh(self) -> None:
+        """Read again which sessions are paused or archived: another process may have said so."""
+        self._states = self.shelf.read("state")
 
     async def apart(self, call: Callable[[], A]) -> A:
         """What a call returns, made in a thread, while the event loop goes on."""
@@ -163,6 +171,7 @@ class Sessions:
         """Pause a session, archive it, or let it go on."""
         await self.held(name)
         await self.apart(lambda: self.shelf.write("state", name, None if state == RUNNING else state))
+        await self.apart(self.refresh)
 
     def close(self) -> None:
         """End the threads, then let go of all sessions, each with a snapshot."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from superarm.service.tokens import Admission
 from superarm.sessions.session import Session
 
 FIRST = "main"  # the session that a new store begins with
+SHORT = 0.001  # seconds after which a thread that computes lets the event loop have its turn
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -56,6 +58,7 @@ def serve(settings: Settings, *, said: Callable[[str], None]) -> None:
         more=[page()],
     )
     logs.configure(settings.log_level)
+    sys.setswitchinterval(SHORT)
     serving(
         app,
         settings.bind,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,10 +15,12 @@ from superarm.errors import InvalidArgument, UnreadableFile, safe_repr
 from superarm.policies.policy import Policy
 from superarm.round import Round
 from superarm.service import bodies
+from superarm.service.catalogues import arms_of
 from superarm.service.problems import Refused, unreadable
 from superarm.sessions.decision import Decision, Receipt
 from superarm.sessions.events import Event
 from superarm.sessions.session import Session
+from superarm.wire.frames import frame_from_arrow
 from superarm.wire.labels import label_from_data, label_to_data, labels_from_data
 from superarm.wire.made import policy_from_dict
 from superarm.wire.policies import policy_from_bytes, settings
@@ -26,6 +29,8 @@ from superarm.wire.selections import selection_to_dict
 
 B = TypeVar("B", bound=msgspec.Struct)
 MOST_NUMBERS = 5_000_000  # of contexts: arms times features
+Arms = Callable[[str, Sequence[int] | None], dict[str, Any]]
+LINE = msgspec.json.Decoder(bodies.OutcomeLine)
 DECODERS: dict[type, msgspec.json.Decoder[Any]] = {}
 
 
@@ -41,24 +46,80 @@ def read(body: bytes, kind: type[B]) -> B:
         raise unreadable(error) from None
 
 
-def round_of(sent: bodies.RoundSent) -> tuple[Round, bool]:
-    """The round, and whether the session is to count it."""
-    if sent.contexts is None:
+def round_of(sent: bodies.RoundSent, found: Arms | None = None) -> tuple[Round, bool]:
+    """The round, and whether the session is to count it; ``found`` finds the arms of a catalogue."""
+    arms: dict[str, Any]
+    if sent.catalogue is not None and found is not None:
+        if sent.contexts is not None or sent.groups is not None or sent.arm_ids is not None:
+            raise InvalidArgument("catalogue", "a catalogue, or contexts, groups and arm_ids, not both", sent.catalogue)
+        arms = found(sent.catalogue, sent.rows)
+    elif sent.contexts is None or sent.catalogue is not None or sent.rows is not None:
         raise InvalidArgument("contexts", "one list of numbers for each feature, or a catalogue", None)
-    columns = sent.contexts.values() if isinstance(sent.contexts, dict) else sent.contexts
+    else:
+        arms = arms_sent(sent.contexts, sent.groups, sent.arm_ids)
+    return _round(sent, arms | {"safe": sent.safe}), sent.t is None
+
+
+def arms_sent(contexts: Any, groups: Any, arm_ids: Any) -> dict[str, Any]:
+    """Arms as they came in JSON, if they are not too many."""
+    columns = contexts.values() if isinstance(contexts, dict) else contexts
     check_size(sum(map(len, columns)))
-    data: dict[str, Any] = {
-        "version": sent.version,
-        "t": 1 if sent.t is None else sent.t,
-        "contexts": sent.contexts,
-        "groups": msgspec.to_builtins(sent.groups) if isinstance(sent.groups, bodies.Partition) else sent.groups,
-        "promises": None if sent.promises is None else [msgspec.to_builtins(each) for each in sent.promises],
-        "feasible": msgspec.to_builtins(sent.feasible),
-        "reward": sent.reward,
-        "arm_ids": sent.arm_ids,
-        "safe": sent.safe,
+    parts = msgspec.to_builtins(groups) if isinstance(groups, bodies.Partition) else groups
+    return {"contexts": contexts, "groups": parts, "arm_ids": arm_ids}
+
+
+def round_of_frame(frame: pl.DataFrame, beside: bodies.BesideSent) -> tuple[Round, bool]:
+    """The round whose arms are the rows of a frame, and whether the session is to count it."""
+    return _round(beside, arms_of_frame(frame)), beside.t is None
+
+
+def arms_of_frame(frame: pl.DataFrame) -> dict[str, Any]:
+    """Arms as they came in a frame, if they are not too many."""
+    check_size(frame.height * frame.width)
+    return arms_of(frame)
+
+
+def frame_of(body: bytes) -> pl.DataFrame:
+    """The frame of an Arrow stream."""
+    try:
+        return frame_from_arrow(body)
+    except UnreadableFile as error:
+        raise Refused(400, "unreadable-body", str(error)[:500]) from None
+
+
+def lines_of(body: bytes) -> pl.DataFrame:
+    """The frame of lines of JSON, each with outcomes of one arm."""
+    try:
+        lines = LINE.decode_lines(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise unreadable(error) from None
+    kinds = {type(line.arm) for line in lines}
+    if len(kinds) > 1:
+        raise InvalidArgument("arm", "numbers of arms, or ids that are text, in all lines", "both")
+    schema: dict[str, Any] = {
+        "decision": pl.String,
+        "arm": pl.String if kinds == {str} else pl.Int64,
+        "outcome_1": pl.Float64,
+        "outcome_2": pl.Float64,
+        "sample": pl.String,
     }
-    return round_from_dict(data), sent.t is None
+    try:
+        return pl.DataFrame([[getattr(line, name) for name in schema] for line in lines], schema=schema, orient="row")
+    except (OverflowError, TypeError, pl.exceptions.PolarsError):
+        raise InvalidArgument("arm", "numbers of arms", "one beyond all arms") from None
+
+
+def _round(sent: bodies.RoundSent | bodies.BesideSent, arms: dict[str, Any]) -> Round:
+    return round_from_dict(
+        {
+            "version": sent.version,
+            "t": 1 if sent.t is None else sent.t,
+            "promises": None if sent.promises is None else [msgspec.to_builtins(each) for each in sent.promises],
+            "feasible": msgspec.to_builtins(sent.feasible),
+            "reward": sent.reward,
+            **arms,
+        }
+    )
 
 
 def check_size(numbers: int) -> None:

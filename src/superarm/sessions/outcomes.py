@@ -187,8 +187,10 @@ def rebases(events: Iterable[Event]) -> Iterator[Rebase]:
 
 def overdue(running: Running, now: float) -> list[str]:
     """Decisions whose deadline is over, the oldest first; in the end all are, those without a deadline too."""
-    ends = sorted((due or math.inf, id) for id, (_, due) in running.state.out.items())
-    return [id for due, id in ends if due <= now]
+    if running.settings.deadline is None and now < math.inf:
+        return []  # however many are out
+    ends = ((due or math.inf, id) for id, (_, due) in running.state.out.items())
+    return [id for _, id in sorted(end for end in ends if end[0] <= now)]
 
 
 def expire(running: Running, now: float, only: str | None = None, *, learns: bool = True) -> Answer[tuple[str, ...]]:

@@ -84,7 +84,7 @@ async def show_session(request: Asked, name: Name, only: Text = "", start: Start
     visitor, sessions, counts = admitted(request, name), sessions_of(request), counters_of(request)
     only = only if only in ONLY else ""
     first = None if start is None else min(max(start, 0), 2**53)
-    state = (await sessions.apart(sessions.states)).get(name, RUNNING)
+    state = sessions.states().get(name, RUNNING)
 
     def gathered(session: Session) -> tuple[views.Whole, str]:
         counted = counts.of(name, session)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import time
+from functools import partial
 from typing import Annotated, Any
 
-from litestar import Response, get, post
-from litestar.params import QueryParameter
+from litestar import Response, get, post, put
+from litestar.params import PathParameter, QueryParameter
 
-from superarm.errors import Conflict
+from superarm.errors import Conflict, InvalidArgument, safe_repr
 from superarm.service import bodies, translation
-from superarm.service.asked import JSON, Asked, Id, Name, key_of, media, notes_of, patience_of, sessions_of
+from superarm.service.asked import ARROW, JSON, Asked, Id, Name, key_of, media, notes_of, patience_of, sessions_of
+from superarm.service.catalogues import CatalogueTold, round_of_arms
 from superarm.service.routes.documented import needs, problems, takes
 from superarm.service.sessions import RUNNING, Sessions
 from superarm.sessions.decision import Decision
 from superarm.sessions.session import Session
 
 After = Annotated[int, QueryParameter(ge=0, le=2**53, description="After the event of this number.")]
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,99}")
 Stands = Annotated[str | None, QueryParameter(name="state", description="Only those that stand so.")]
 Limit = Annotated[int, QueryParameter(ge=1, le=1000, description="At most so many.")]
 
@@ -32,21 +36,29 @@ def goes_on(sessions: Sessions, name: str) -> None:
     "/v1/sessions/{name:str}/decisions",
     responses=problems(404, 409, 413, 415, 422, also_200=bodies.DecisionTold),
     summary="Decide",
-    opt=needs("decide") | takes(bodies.RoundSent, needs_key=True),
+    opt=needs("decide") | takes(bodies.RoundSent, ARROW, needs_key=True),
 )
 async def decide(request: Asked, name: Name) -> Response[bodies.DecisionTold]:
     """Let the policy pick arms of a round; the decision is durable before it is answered.
 
-    The header ``Idempotency-Key`` makes the call safe to repeat: it is answered by the decision that was made.
+    Arms come as columns of JSON, as rows of an Arrow stream with all else in the header ``Superarm-Round``, or by the
+    name of a catalogue that was sent before. The header ``Idempotency-Key`` makes the call safe to repeat: it is
+    answered by the decision that was made.
     """
-    media(request, JSON)
+    kind = media(request, JSON, ARROW)
+    beside = request.headers.get("superarm-round", "")
     key, patience = key_of(request, needed=True), patience_of(request)
     body = await request.body()
     sessions, notes, asked = sessions_of(request), notes_of(request), time.perf_counter()
 
     def made(session: Session) -> bodies.DecisionTold:
         begun = time.perf_counter()
-        round, counted = translation.round_of(translation.read(body, bodies.RoundSent))
+        if kind == ARROW:
+            said = translation.read(beside.encode(), bodies.BesideSent)
+            round, counted = translation.round_of_frame(translation.frame_of(body), said)
+        else:
+            found = partial(sessions.catalogues.arms, name)
+            round, counted = translation.round_of(translation.read(body, bodies.RoundSent), found)
         read = time.perf_counter()
         goes_on(sessions, name)
         decision = session.decide(round, key=key, counted=counted, trace=notes.get("trace"))
@@ -75,6 +87,35 @@ async def list_decisions(
         name,
         lambda session: translation.decisions_told(session.decisions(state=stands, after=after, limit=limit), limit),
     )
+
+
+@put(
+    "/v1/sessions/{name:str}/catalogues/{catalogue:str}",
+    responses=problems(404, 409, 413, 415, 422),
+    summary="Send arms once",
+    opt=needs("decide") | takes(bodies.ArmsSent, ARROW),
+)
+async def send_catalogue(
+    request: Asked, name: Name, catalogue: Annotated[str, PathParameter(description="A name of your own.")]
+) -> CatalogueTold:
+    """Keep arms that many rounds are about; a round names them by ``catalogue``, and which of them by ``rows``."""
+    kind = media(request, JSON, ARROW)
+    body = await request.body()
+    sessions = sessions_of(request)
+
+    def kept(_: Session) -> CatalogueTold:
+        if not NAME.fullmatch(catalogue):
+            raise InvalidArgument("catalogue", "a name of letters, digits and ._~-", safe_repr(catalogue)[:100])
+        goes_on(sessions, name)
+        if kind == ARROW:
+            arms = translation.arms_of_frame(translation.frame_of(body))
+        else:
+            sent = translation.read(body, bodies.ArmsSent)
+            arms = translation.arms_sent(sent.contexts, sent.groups, sent.arm_ids)
+        round = round_of_arms(arms)
+        return CatalogueTold(catalogue=sessions.catalogues.keep(name, catalogue, round), arms=len(round))
+
+    return await sessions.do(name, kept)
 
 
 @get(
@@ -127,4 +168,4 @@ async def explain(request: Asked, name: Name, id: Id) -> dict[str, Any]:
     return await sessions_of(request).do(name, explained)
 
 
-ROUTES = [decide, list_decisions, list_pending, show_decision, explain]
+ROUTES = [decide, send_catalogue, list_decisions, list_pending, show_decision, explain]

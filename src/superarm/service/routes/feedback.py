@@ -9,7 +9,7 @@ from litestar.params import PathParameter
 
 from superarm.errors import Conflict
 from superarm.service import bodies, translation
-from superarm.service.asked import JSON, Asked, Id, Name, key_of, media, notes_of, sessions_of
+from superarm.service.asked import ARROW, JSON, LINES, Asked, Id, Name, key_of, media, notes_of, sessions_of
 from superarm.service.routes.documented import needs, problems, takes
 from superarm.service.sessions import ARCHIVED, Sessions
 from superarm.sessions.session import Session
@@ -43,6 +43,33 @@ async def observe(request: Asked, name: Name, id: Id) -> bodies.ReceiptTold:
         receipt = session.observe(id, arms, outcomes, **given)
         sessions.metrics.observed(name, receipt)
         return translation.receipt_told(receipt)
+
+    return await sessions.do(name, told)
+
+
+@post(
+    "/v1/sessions/{name:str}/outcomes",
+    status_code=200,
+    responses=problems(404, 409, 410, 413, 415, 422),
+    summary="Tell outcomes of many decisions",
+    opt=needs("observe") | takes(None, LINES, ARROW),
+)
+async def observe_many(request: Asked, name: Name) -> bodies.ReceiptsTold:
+    """A day's file: lines of JSON, or an Arrow stream, with decision, arm, outcome_1, outcome_2 and perhaps sample.
+
+    It is told as a whole, or refused as a whole where one row is wrong, and it may be told again.
+    """
+    kind = media(request, LINES, ARROW)
+    body = await request.body()
+    sessions = sessions_of(request)
+
+    def told(session: Session) -> bodies.ReceiptsTold:
+        frame = translation.frame_of(body) if kind == ARROW else translation.lines_of(body)
+        changes(sessions, name)
+        receipts = session.observe_many(frame)
+        for receipt in receipts:
+            sessions.metrics.observed(name, receipt)
+        return bodies.ReceiptsTold(receipts=[translation.receipt_told(receipt) for receipt in receipts])
 
     return await sessions.do(name, told)
 
@@ -152,4 +179,4 @@ async def rebase(request: Asked, name: Name) -> bodies.RebaseTold:
     return await sessions.do(name, told)
 
 
-ROUTES = [observe, correct, played, withdraw, record, rebase]
+ROUTES = [observe, observe_many, correct, played, withdraw, record, rebase]

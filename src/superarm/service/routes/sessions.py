@@ -18,7 +18,7 @@ from superarm.service.sessions import ARCHIVED, PAUSED, RUNNING
 async def list_sessions(request: Asked) -> bodies.SessionsTold:
     """All sessions that the token may read, and how each stands."""
     sessions = sessions_of(request)
-    names, states = await sessions.apart(lambda: (sessions.names(), sessions.states()))
+    names, states = await sessions.apart(sessions.names), sessions.states()
     return bodies.SessionsTold(
         sessions=[
             bodies.SessionName(name=name, state=states.get(name, RUNNING))
@@ -56,7 +56,7 @@ async def create_session(request: Asked) -> Response[bodies.SessionTold]:
 async def show_session(request: Asked, name: Name) -> bodies.SessionTold:
     """Its policy, its settings, how far it has come, and what is to know of it."""
     sessions = sessions_of(request)
-    state = (await sessions.apart(sessions.states)).get(name, RUNNING)
+    state = sessions.states().get(name, RUNNING)
     return await sessions.do(name, lambda held: translation.session_told(name, state, held))
 
 
@@ -71,7 +71,7 @@ async def switch_session(request: Asked, name: Name) -> bodies.SessionTold:
     media(request, JSON)
     sent = translation.read(await request.body(), bodies.SessionSwitch)
     sessions = sessions_of(request)
-    if (await sessions.apart(sessions.states)).get(name) == ARCHIVED:
+    if sessions.states().get(name) == ARCHIVED:
         raise Conflict(f"session {name!r} is archived")
     state = PAUSED if sent.paused else RUNNING
     await sessions.switch(name, state)
