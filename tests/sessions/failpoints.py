@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from superarm.sessions import compaction
 from superarm.sessions.session import Session
 from superarm.sessions.stores.sqlite import SQLiteStore
 from superarm.wire.policies import policy_to_bytes
@@ -36,12 +37,31 @@ def record(session):
     return session.record(a_round(3), [0, 1], [[0.1, 0.2], [0.3, 0.4]], key="record").new
 
 
-OPERATIONS = {"decide": decide, "observe": observe, "record": record}
+def compact(session):
+    session.compact(0.0)
+    return session.verify().slim
 
 
-def prepared(path):
+def archive(session):
+    compaction._exported = lambda store, folder, plan: folder  # which needs threads, of which a fork has none
+    session.compact(0.0, archive=session._running.store.path.parent / "archive")
+    return session.verify().archived
+
+
+OPERATIONS = {"decide": decide, "observe": observe, "record": record, "compact": compact, "archive": archive}
+LONG = ("compact", "archive")  # of which every statement is one point, however often it is run
+
+
+def prepared(path, name):
     with Session.open(path, policy=policy()) as session:
-        session.decide(a_round(1), key="first")
+        if name not in LONG:
+            session.decide(a_round(1), key="first")
+            return
+        for t in range(1, 10):
+            decision = session.decide(a_round(t, arms=30))
+            session.observe(decision.id, decision.arms, outcomes(t, decision.arms))
+        session.correct(decision.id, decision.arms[0], 1, 0.5)
+        session.rebase()
 
 
 def known(session):
@@ -96,7 +116,7 @@ def main():
     for name, operation in OPERATIONS.items():
         begun = folder / name
         begun.mkdir()
-        prepared(begun / "s.db")
+        prepared(begun / "s.db", name)
         whole = folder / f"{name} whole"
         shutil.copytree(begun, whole)
         statements = counted(whole / "s.db", operation)
@@ -104,6 +124,8 @@ def main():
             answer, meant = operation(session), known(session)
             last = session._running.store.last()
         for place, statement in enumerate(statements):
+            if name in LONG and statement in statements[:place]:
+                continue
             for when in ("before", "after"):
                 there = folder / f"{name} {place} {when}"
                 shutil.copytree(begun, there)

@@ -1,6 +1,9 @@
 """Compaction: less is kept of what is old, the policy stays as it is to the last bit, and what is lost is said."""
 
+import json
 import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -313,3 +316,20 @@ def test_a_wrong_age_or_folder_changes_nothing(tmp_path, clock):
         session.compact(0, archive=tmp_path / "s.db")
     assert session._running.store.last() == last
     session.close()
+
+
+@pytest.mark.slow
+def test_a_compaction_that_is_killed_while_another_process_decides_loses_nothing(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.sessions.compacting", str(tmp_path)], capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    found = json.loads(ended.stdout)
+    assert found["writer"] == 0, ended.stderr[-3000:]
+    assert found["kills"] >= 2
+    assert found["known"] == found["told"]
+    assert found["ok"], found["said"]
+    assert found["same"]
+    assert found["before"] >= 5  # or nothing was shown
+    assert found["archived"] == len(found["told"])
+    assert set(found["states"]) <= {"complete", "archived"}

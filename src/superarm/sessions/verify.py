@@ -68,10 +68,8 @@ def lost(slim: int, archived: int, since: int) -> list[str]:
     """What can no longer be done, in words."""
     said = [f"{counted(slim, 'round')} slim: no explanation"] if slim else []
     if since:
-        said.append(
-            f"{counted(archived, 'decision')} archived: up to event {since} no replay, correction, erasure or "
-            "explanation, and no other policy"
-        )
+        many = f"{counted(archived, 'decision')} archived: " if archived else ""
+        said.append(f"{many}up to event {since} no replay, correction, erasure or explanation, and no other policy")
     return said
 
 
