@@ -1,0 +1,131 @@
+"""The side of a client: answer who it is, train on the records that a request draws, and measure what that leaks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flwr.app import ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
+
+from superarm.arguments import IntArray
+from superarm.errors import InvalidArgument
+from superarm.federated.audit import calibrated_scores, membership_advantage
+from superarm.federated.profiles import ClientProfile
+from superarm.federated.requests import Request
+from superarm.flower import records
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What a client is asked to do.
+
+    Attributes
+    ----------
+    request
+        how many records and steps
+    seed
+        decides which records
+    arrays
+        the model to start from
+    config
+        whatever else the server says, as ``server-round`` and what the user gave it
+    """
+
+    request: Request
+    seed: int
+    arrays: ArrayRecord
+    config: ConfigRecord
+
+    def draw(self, records: int) -> IntArray:
+        """Which of the client's records to train on, ascending: drawn anew for every round and request."""
+        if self.request.num_records > records:
+            raise InvalidArgument("records", f"at least {self.request.num_records}", records)
+        drawn: IntArray = np.sort(np.random.default_rng(self.seed).permutation(records)[: self.request.num_records])
+        return drawn
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """What training came to.
+
+    Attributes
+    ----------
+    arrays
+        the trained model
+    drawn
+        (k,) which records it was trained on, as :meth:`Task.draw` gave them
+    member_losses
+        of these records, before and after
+    nonmember_losses
+        of records that are held out, before and after
+    utility
+        what the client itself says that its update is worth; None: nothing
+    """
+
+    arrays: ArrayRecord
+    drawn: Any
+    member_losses: tuple[Any, Any]
+    nonmember_losses: tuple[Any, Any]
+    utility: float | None = None
+
+
+def audited_train(train: Callable[[Task, Context], Trained]) -> Callable[[Message, Context], Message]:
+    """Make a function that trains into one for ``ClientApp.train``: leakage is measured, and the reply built.
+
+    The reply has the arrays, the metrics ``num-examples`` and ``leakage``, and an echo of what was asked: the request,
+    how many records were drawn and a hash of which.
+    Nothing is kept between calls, as several requests to one client may run at the same time.
+
+    Parameters
+    ----------
+    train
+        a function of a :class:`Task` and Flower's context
+    """
+
+    def answer(message: Message, context: Context) -> Message:
+        config = message.content[records.CONFIG]
+        request = Request.from_id(config[records.REQUEST])
+        task = Task(
+            request=request,
+            seed=int(config[records.SEED]),
+            arrays=message.content[records.ARRAYS],
+            config=config,
+        )
+        found = train(task, context)
+        drawn = np.asarray(found.drawn, dtype=np.int64)
+        if drawn.shape != (request.num_records,) or len(np.unique(drawn)) < len(drawn):
+            raise InvalidArgument("drawn", f"{request.num_records} records, each once", f"shape {drawn.shape}")
+        leakage = membership_advantage(
+            calibrated_scores(*found.member_losses), calibrated_scores(*found.nonmember_losses)
+        )
+        echo: dict[str, Any] = {
+            records.REQUEST: request.id,
+            records.DRAWN: len(drawn),
+            records.DIGEST: hashlib.sha256(drawn.tobytes()).hexdigest()[:16],
+        }
+        if found.utility is not None:
+            echo[records.UTILITY] = float(found.utility)
+        metrics = MetricRecord({records.EXAMPLES: len(drawn), records.LEAKAGE: leakage})
+        content = {records.ARRAYS: found.arrays, records.METRICS: metrics, records.ECHO: ConfigRecord(echo)}
+        return Message(RecordDict(content), reply_to=message)
+
+    return answer
+
+
+def answer_profile(profile: Callable[[Context], ClientProfile]) -> Callable[[Message, Context], Message]:
+    """Make a function that says who a client is into one for ``ClientApp.query``.
+
+    Parameters
+    ----------
+    profile
+        a function of Flower's context
+    """
+
+    def answer(message: Message, context: Context) -> Message:
+        content = RecordDict({records.PROFILE: records.profile_record(profile(context))})
+        return Message(content, reply_to=message)
+
+    return answer
