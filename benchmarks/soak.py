@@ -44,6 +44,7 @@ CHECKS = {
     "kills": ["tests.sessions.soak"],
     "sessions": ["benchmarks.sessions"],
     "delays": ["benchmarks.delays"],
+    "page": ["tests.service.long"],
 }
 
 

@@ -126,6 +126,15 @@ def percent(part: float, whole: float) -> str:
     return f"{share:.0f} %"
 
 
+def expected(value: float) -> str:
+    """A number of promises that are expected to break: with a place after the point while they are few.
+
+    >>> expected(6.72), expected(438834.2)
+    ('6.7', '438,834')
+    """
+    return f"{value:,.1f}" if value < 100.0 else f"{value:,.0f}"
+
+
 def number(value: float | None) -> str:
     """A number with a true minus: a whole one with all its digits, others with four.
 

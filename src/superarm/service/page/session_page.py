@@ -13,6 +13,7 @@ from superarm.service.page.markup import (
     Child,
     Html,
     age,
+    expected,
     join,
     moment,
     number,
@@ -117,7 +118,7 @@ def _stated(found: Whole) -> Child:
     sign = tag("span", icon, class_="icon", aria_hidden="true")
     judged = word.capitalize() if look == "unmeasured" else f"Promises break {word}"
     words = join(tag("strong", sign, judged, class_=f"verdict {look}"), f". {verdict.said} {verdict.finding.value}")
-    rows = [(axis.name(n), number(observed[n]), f"{stated[n]:,.1f}") for n in range(len(found.bins))]
+    rows = [(axis.name(n), number(observed[n]), expected(stated[n])) for n in range(len(found.bins))]
     return _figure(
         "stated",
         charts.legend(parts),
@@ -207,7 +208,7 @@ def _group_row(group: Group, bins: Sequence[Bin], count: int, width: int) -> Seq
         group.label,
         number(kept),
         number(broken),
-        f"{sums['predicted']:,.1f}" if sums["stated"] else DASH,
+        expected(sums["predicted"]) if sums["stated"] else DASH,
         number(sums["unknown"]),
         percent(kept, kept + broken),
         charts.strip(f"{kept:,.0f} kept and {broken:,.0f} broken, over time", count, parts),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from superarm.calibration import Finding, Verdict
-from superarm.service.page.markup import age, percent, plural
+from superarm.service.page.markup import age, expected, percent, plural
 from superarm.service.page.views import Glance
 
 VERDICTS = {
@@ -50,14 +50,14 @@ def _promises(found: Glance) -> str:
     first = f"In {made}, {percent(sums['kept'], known)} of {plural(known, 'promise')} were kept"
     if not sums["stated"]:
         return f"{first} and {sums['broken']:,.0f} broke."
-    expected = f"{sums['predicted']:,.1f}"
-    return f"{first}: {sums['broken']:,.0f} broke where {expected} were expected to. {meaning(found.verdict)}"
+    told = f"{sums['broken']:,.0f} broke where {expected(sums['predicted'])} were expected to"
+    return f"{first}: {told}. {meaning(found.verdict)}"
 
 
 def meaning(verdict: Verdict) -> str:
     """What a verdict means, in a sentence."""
     return {
-        Finding.HONEST: "That is in line with what was stated.",
+        Finding.HONEST: "That is no more than was stated.",
         Finding.OVERCONFIDENT: "That is more than chance explains: the stated probabilities cannot be trusted.",
         Finding.UNDERCONFIDENT: "That is fewer than was stated.",
         Finding.TOO_FEW_TO_TELL: "That is too little yet to say whether the stated probabilities are right.",
