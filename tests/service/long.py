@@ -113,9 +113,7 @@ def main(decisions=1_000_000, folder=None):
         found = costs(file)
     for address, seconds in found.items():
         print(f"{1000 * seconds:8.1f} ms  {address}")
-    print(
-        f"the dearest call of the page takes {1000 * max(found.values()):.1f} ms of CPU, {1000 * MOST:.0f} ms are allowed"
-    )
+    print(f"the dearest call takes {1000 * max(found.values()):.1f} ms of CPU, {1000 * MOST:.0f} ms are allowed")
     return max(found.values()) <= MOST
 
 
