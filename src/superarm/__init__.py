@@ -54,6 +54,8 @@ from superarm.version import __version__
 
 if TYPE_CHECKING:
     from superarm import calibration, datasets, environments, experiments, federated, theory
+    from superarm.client.asynchronous import AsyncClient
+    from superarm.client.client import Client
     from superarm.comparison import compare
     from superarm.simulation import simulate
 
@@ -61,6 +63,8 @@ if TYPE_CHECKING:
 # The world around a round is imported when it is first asked for: playing a round needs neither frames nor plots.
 _LATER = {
     "simulate": "superarm.simulation",
+    "Client": "superarm.client.client",
+    "AsyncClient": "superarm.client.asynchronous",
     "compare": "superarm.comparison",
     "environments": "superarm.environments",
     "datasets": "superarm.datasets",
@@ -75,7 +79,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(_LATER[name])
-    return getattr(module, name) if name in ("simulate", "compare") else module
+    return getattr(module, name) if name in ("simulate", "compare", "Client", "AsyncClient") else module
 
 
 def __dir__() -> list[str]:
@@ -147,6 +151,8 @@ __all__ = [
     "storable",
     "Session",
     "Decision",
+    "Client",
+    "AsyncClient",
     "simulate",
     "compare",
     "environments",

@@ -83,6 +83,10 @@ class StoreUnavailable(SuperarmError):
     """A journal cannot be reached or written to now: held by others, full, read-only, or closed; nothing changed."""
 
 
+class NotPermitted(SuperarmError):
+    """A service does not know the token, or does not allow it this."""
+
+
 class NotStorable(SuperarmError, TypeError):
     """An object cannot be saved because part of it is not plain data."""
 

@@ -1009,6 +1009,15 @@ LEFT_OUT: dict[str, str] = {
     **{f"federated.{name}": UTILITY for name in ("leave_one_out", "standalone", "reported", "DrawnUtility.__call__")},
     "federated.Utility": PROTOCOL,
     "Session": "made by Session.open",
+    **{
+        f"{client}{method}": "asks a service, whose sessions refuse what they must: tests/service/test_client.py"
+        for client in ("Client", "AsyncClient")
+        for method in (
+            *("", ".decide", ".observe", ".observe_many", ".correct", ".record", ".rebase", ".played", ".withdraw"),
+            *(".decision", ".explain", ".decisions", ".pending", ".outcomes", ".promises", ".calibration"),
+            *(".ledger", ".glance", ".events", ".close"),
+        )
+    },
     **dict.fromkeys(("regret.super_arm_regret", "regret.total_regret"), "arithmetic, of columns as of numbers"),
     **dict.fromkeys(("Comparable", "environments.Environment", "posteriors.Posterior"), PROTOCOL),
     **dict.fromkeys(("posteriors.Kernel", "posteriors.InducingRule"), PROTOCOL),

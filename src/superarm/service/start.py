@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 
-import superarm
 from superarm.arguments import one_of
 from superarm.errors import InvalidArgument
 from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
@@ -53,7 +53,7 @@ def serve(settings: Settings, *, said: Callable[[str], None]) -> None:
     app = application(
         held,
         admission=admission if admission.needed else None,
-        version=superarm.__version__,
+        version=str(import_module("superarm").__version__),
         rate=settings.rate,
         more=[page()],
     )

@@ -1,0 +1,204 @@
+"""A session of a service: the interface of :class:`superarm.Session` over HTTP."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import httpx
+
+from superarm.arguments import positive
+from superarm.client import calls
+from superarm.client.answers import AGAIN, error_of, pause
+from superarm.client.calls import Call
+from superarm.errors import InvalidArgument, StoreUnavailable, type_of
+from superarm.sessions.decision import Decision, Receipt
+from superarm.sessions.outcomes import Rebase
+
+if TYPE_CHECKING:
+    import polars as pl
+
+A = TypeVar("A")
+
+
+class Client:
+    """A session of a service.
+
+    A call that broke off, or that the service had no time for, is made again under the same key until it is answered
+    or the patience is over; a decision is made once, however often it was asked for. Errors are those of a session.
+
+    Parameters
+    ----------
+    url
+        of the service, as http://127.0.0.1:8000
+    token
+        as ``superarm token create`` printed it; None where none is needed
+    session
+        name of the session
+    timeout
+        seconds that one request may take
+    patience
+        seconds after which a call is made no more
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        session: str = "main",
+        timeout: float = 30.0,
+        patience: float = 60.0,
+    ) -> None:
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+            raise InvalidArgument("url", "that of a service, as http://127.0.0.1:8000", type_of(url))
+        if not isinstance(session, str) or not session:
+            raise InvalidArgument("session", "the name of a session", type_of(session))
+        if token is not None and not (isinstance(token, str) and token.isascii() and token.isprintable()):
+            raise InvalidArgument("token", "a token as superarm token create prints it, or None", type_of(token))
+        self.session = session
+        self._patience = positive("patience", patience)
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=positive("timeout", timeout))
+
+    def __repr__(self) -> str:
+        return f"Client({str(self._http.base_url)!r}, session={self.session!r})"
+
+    def decide(self, round: Any = None, *, key: str | None = None, **parts: Any) -> Decision:
+        """Let the policy pick a super arm of a round: see :meth:`superarm.Session.decide`."""
+        return self._made(calls.decide(self.session, round, key, parts))
+
+    def observe(
+        self,
+        id: str,
+        arms: Any,
+        outcomes: Any,
+        *,
+        noise_std: Any = None,
+        sample: str = "",
+        key: str | None = None,
+        by: str | None = None,
+    ) -> Receipt:
+        """Tell outcomes of picked arms: see :meth:`superarm.Session.observe`."""
+        more = {"noise_std": noise_std, "sample": sample, "key": key, "by": by}
+        return self._made(calls.observe(self.session, id, arms, outcomes, **more))
+
+    def observe_many(self, frame: Any) -> tuple[Receipt, ...]:
+        """Tell outcomes of many decisions by a polars frame: see :meth:`superarm.Session.observe_many`."""
+        return self._made(calls.observe_many(self.session, frame))
+
+    def correct(
+        self,
+        id: str,
+        arm: Any,
+        outcome: int,
+        value: float,
+        *,
+        sample: str = "",
+        reason: str = "",
+        key: str | None = None,
+        by: str | None = None,
+    ) -> Receipt:
+        """Give an outcome another value: see :meth:`superarm.Session.correct`."""
+        more = {"sample": sample, "reason": reason, "key": key, "by": by}
+        return self._made(calls.correct(self.session, id, arm, outcome, value, **more))
+
+    def record(
+        self, round: Any, arms: Any, outcomes: Any, *, probabilities: Any = None, key: str | None = None
+    ) -> Receipt:
+        """Learn from somebody else's choice: see :meth:`superarm.Session.record`."""
+        return self._made(calls.record(self.session, round, arms, outcomes, probabilities, key))
+
+    def rebase(self) -> Rebase:
+        """Teach the policy corrections: see :meth:`superarm.Session.rebase`."""
+        return self._made(calls.rebase(self.session))
+
+    def played(self, id: str) -> None:
+        """Say that a decision was acted upon."""
+        self._made(calls.said(self.session, id, "played"))
+
+    def withdraw(self, id: str) -> None:
+        """Say that a decision never will be acted upon."""
+        self._made(calls.said(self.session, id, "withdrawal"))
+
+    def decision(self, id: str | None = None, *, key: str | None = None, t: int | None = None) -> Decision:
+        """A decision as it stands now: see :meth:`superarm.Session.decision`."""
+        return self._made(calls.decision(self.session, id, key, t))
+
+    def explain(self, id: str) -> dict[str, Any]:
+        """Why a decision was made, as plain data; ``text`` says it in words."""
+        return self._made(calls.explanation(self.session, id))
+
+    def decisions(self, *, state: str | None = None, after: int = 0, limit: int | None = None) -> pl.DataFrame:
+        """Decisions and records, one row each: see :meth:`superarm.Session.decisions`."""
+        return self._pages("decisions", state, after, limit)
+
+    def pending(self, *, after: int = 0, limit: int | None = None) -> pl.DataFrame:
+        """The decisions that wait for outcomes."""
+        return self._pages("pending", None, after, limit)
+
+    def _pages(self, what: str, state: str | None, after: int, limit: int | None) -> pl.DataFrame:
+        rows: list[dict[str, Any]] = []
+        place: int | None = after
+        while place is not None and (limit is None or len(rows) < limit):
+            most = None if limit is None else limit - len(rows)
+            found = self._made(calls.page(self.session, what, state, place, most))
+            rows, place = rows + found["decisions"], found["next"]
+        return calls.frame(rows)
+
+    def outcomes(self) -> pl.DataFrame:
+        """All outcomes that are known."""
+        return self._made(calls.table(self.session, "outcomes"))
+
+    def promises(self) -> pl.DataFrame:
+        """Promises, and whether they were kept."""
+        return self._made(calls.table(self.session, "promises"))
+
+    def calibration(self) -> pl.DataFrame:
+        """Broken promises beside those predicted."""
+        return self._made(calls.table(self.session, "calibration"))
+
+    def ledger(self) -> dict[str, Any]:
+        """The account of risk."""
+        return self._made(calls.plain(self.session, "/ledger"))
+
+    def glance(self) -> dict[str, Any]:
+        """The session at a glance: its policy, settings, and how far it has come."""
+        return self._made(calls.plain(self.session))
+
+    def events(self, after: int = 0) -> list[dict[str, Any]]:
+        """What happened after an event, at most a thousand."""
+        return self._made(calls.events(self.session, after))
+
+    def _made(self, call: Call[A]) -> A:
+        end, tries = time.monotonic() + self._patience, 0
+        while True:
+            try:
+                answer = self._http.request(
+                    call.method, call.path, content=call.content, headers=dict(call.headers), params=dict(call.query)
+                )
+            except httpx.TransportError as error:
+                wait, failure = pause(tries, None), f"the service cannot be reached ({error})"
+            else:
+                if answer.is_success:
+                    return call.reads(answer.content)
+                if answer.status_code not in AGAIN:
+                    raise error_of(answer.status_code, answer.content)
+                wait, failure = pause(tries, answer.headers.get("retry-after")), f"it answered {answer.status_code}"
+            if time.monotonic() + wait > end:
+                raise StoreUnavailable(f"{failure}; ask again under the same key to learn what was kept")
+            time.sleep(wait)
+            tries += 1
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
