@@ -29,7 +29,7 @@ def a_round(t):
     return sa.Round(t=t, contexts=contexts, groups=groups, constraint=sa.Sum() >= 0.2, feasible=sa.AtMost(3))
 
 
-def busy(session, rounds=14, first=1, meanwhile=lambda: None):
+def busy(session, rounds=9, first=1, meanwhile=lambda: None):
     """A session as they are: parts of outcomes, late ones, none, a withdrawal, a correction, a record."""
     for t in range(first, first + rounds):
         decision = session.decide(a_round(t))
@@ -87,7 +87,7 @@ def test_counts_are_what_the_frames_say(session):
     counts = Counts(session._running.store)
     assert counts.catch_up() == 0
     assert counts.mark().n == 0
-    for first, meanwhile in ((1, counts.catch_up), (16, lambda: None), (31, counts.catch_up)):
+    for first, meanwhile in ((1, counts.catch_up), (11, lambda: None)):
         busy(session, first=first, meanwhile=meanwhile)
         assert counts.catch_up(60) == 0
         agrees(session, counts)
@@ -109,16 +109,15 @@ def test_bins_grow_wider_and_keep_their_sums(session, monkeypatch):
     monkeypatch.setattr(counting, "MOST_BINS", 8)
     monkeypatch.setattr(counting, "CHUNK", 7)
     counts = Counts(session._running.store)
-    for first in (1, 16, 31):
+    for first in (1, 11, 21):
         busy(session, first=first)
         counts.catch_up(60)
         agrees(session, counts)
     mark = counts.mark()
     found = reads.bins(counts.tables, mark)
-    assert mark.width == 8
-    assert len(found) <= 8
-    assert [each.first for each in found] == list(range(0, 48, 8))[: len(found)]
-    assert found[-1].last == mark.n - 1 == 44
+    assert mark.width == 4
+    assert [each.first for each in found] == list(range(0, 32, 4))
+    assert found[-1].last == mark.n - 1 == 29
     assert counts.tables.read("SELECT count(DISTINCT width) FROM bin WHERE session = ?") == [(1,)]
 
 
@@ -129,8 +128,8 @@ def test_a_store_without_tables_is_counted_in_memory():
         agrees(session, counts)
         session.redact(str(session.decisions()["decision"][3]))
         counts.catch_up(60)
-        assert counts.mark().n == 15
-        assert reads.rows(counts.tables, most=99)[11].state == "redacted"
+        assert counts.mark().n == 10
+        assert reads.rows(counts.tables, most=99)[6].state == "redacted"
 
 
 def test_postgres_counts_the_same_and_erases_the_same(postgres, monkeypatch):
@@ -138,7 +137,7 @@ def test_postgres_counts_the_same_and_erases_the_same(postgres, monkeypatch):
     url, name = postgres.url, postgres.name()
     with sa.Session.open(url, name=name, policy=cautious(), durability="normal") as session:
         stores = [PostgresStore(url, name), PostgresStore(url, name)]
-        for first in (1, 16):
+        for first in (1, 11):
             busy(session, first=first)
             threads = [threading.Thread(target=Counts(store).catch_up, args=(60,)) for store in stores]
             for thread in threads:
@@ -170,7 +169,7 @@ def test_what_is_redacted_is_in_no_table_from_that_moment_on(session):
         assert counts.tables.read(f"SELECT count(*) FROM {name} WHERE session = ?") == [(0,)]
     counts.catch_up(60)
     assert reads.groups_like(counts.tables, "") == []
-    assert counts.mark().n == 15
+    assert counts.mark().n == 10
 
 
 def test_whoever_counts_second_changes_nothing(session, tmp_path):
@@ -193,7 +192,7 @@ def test_counting_goes_on_where_it_stopped(session, monkeypatch):
     counts = Counts(session._running.store)
     left = [counts.catch_up(0.0) for _ in range(20)]
     assert left == sorted(left, reverse=True)
-    assert left[0] > left[5] > left[-1] == 0
+    assert left[0] > left[2] > left[-1] == 0
     agrees(session, counts)
 
 
@@ -217,9 +216,9 @@ def test_rows_come_page_by_page(session):
     counts = Counts(session._running.store)
     counts.catch_up(60)
     latest = reads.rows(counts.tables, most=4)
-    assert [each.n for each in latest] == [14, 13, 12, 11]
+    assert [each.n for each in latest] == [9, 8, 7, 6]
     assert latest[0].kind == "RECORD"
-    assert [each.n for each in reads.rows(counts.tables, start=10, most=2)] == [10, 9]
+    assert [each.n for each in reads.rows(counts.tables, start=5, most=2)] == [5, 4]
     waiting = reads.rows(counts.tables, "waiting", most=99)
     assert [each.decision for each in waiting] == session.pending()["decision"].to_list()
     broken = reads.rows(counts.tables, "broken", most=99)
