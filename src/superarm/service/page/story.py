@@ -47,9 +47,12 @@ def _promises(found: Glance) -> str:
     if not known:
         touched = plural(sums["unknown"], "promise")
         return f"{made}, {touched}; whether they were kept is not known yet, as no outcomes have come."
-    first = f"In {made}, {percent(sums['kept'], known)} of {plural(known, 'promise')} were kept"
+    kept = f"{percent(sums['kept'], known)} of {plural(known, 'promise')} were kept"
+    if known == 1:
+        kept = f"the one promise that can be judged was {'kept' if sums['kept'] else 'broken'}"
+    first = f"In {made}, {kept}"
     if not sums["stated"]:
-        return f"{first} and {sums['broken']:,.0f} broke."
+        return f"{first} and {sums['broken']:,.0f} broke." if known > 1 else f"{first}."
     told = f"{sums['broken']:,.0f} broke where {expected(sums['predicted'])} were expected to"
     return f"{first}: {told}. {meaning(found.verdict)}"
 
