@@ -13,7 +13,7 @@ from superarm.service.sessions import Sessions
 
 Asked: TypeAlias = Request[Any, Any, Any]
 Name: TypeAlias = Annotated[str, PathParameter(description="Of the session.")]
-Id: TypeAlias = Annotated[str, PathParameter(description="Of the decision.")]
+Id: TypeAlias = Annotated[str, PathParameter(description="Of the decision; or key:... or t:..., its key or round.")]
 JSON, ARROW, LINES = "application/json", "application/vnd.apache.arrow.stream", "application/x-ndjson"
 LONGEST_WAIT = 60_000.0  # milliseconds
 

@@ -142,6 +142,11 @@ async def show_decision(request: Asked, name: Name, id: Id) -> bodies.DecisionTo
     return await sessions_of(request).do(name, lambda session: translation.decision_told(found(session, id)))
 
 
+def meant(session: Session, id: str) -> str:
+    """The id of a decision, which may be named by its key or the number of its round too."""
+    return found(session, id).id if id.startswith(("key:", "t:")) else id
+
+
 def found(session: Session, id: str) -> Decision:
     """A decision by its id, or by its key or the number of its round."""
     kind, colon, rest = id.partition(":")

@@ -10,6 +10,7 @@ from litestar.params import PathParameter
 from superarm.errors import Conflict
 from superarm.service import bodies, translation
 from superarm.service.asked import ARROW, JSON, LINES, Asked, Id, Name, key_of, media, notes_of, sessions_of
+from superarm.service.routes.decisions import meant
 from superarm.service.routes.documented import needs, problems, takes
 from superarm.service.sessions import ARCHIVED, Sessions
 from superarm.sessions.session import Session
@@ -40,7 +41,7 @@ async def observe(request: Asked, name: Name, id: Id) -> bodies.ReceiptTold:
         arms, outcomes = translation.outcomes_of(sent)
         changes(sessions, name)
         given: dict[str, Any] = {"noise_std": sent.noise_std, "sample": sent.sample, "key": key, "by": sent.by}
-        receipt = session.observe(id, arms, outcomes, **given)
+        receipt = session.observe(meant(session, id), arms, outcomes, **given)
         sessions.metrics.observed(name, receipt)
         return translation.receipt_told(receipt)
 
@@ -97,7 +98,7 @@ async def correct(
         place, by = translation.arm_of(arm)
         changes(sessions, name)
         given: dict[str, Any] = {"reason": sent.reason, "sample": sent.sample, "key": key, "by": sent.by or by}
-        return translation.receipt_told(session.correct(id, place, outcome, sent.value, **given))
+        return translation.receipt_told(session.correct(meant(session, id), place, outcome, sent.value, **given))
 
     return await sessions.do(name, told)
 
@@ -131,8 +132,9 @@ async def _said(request: Asked, name: str, id: str, what: str) -> bodies.StateTo
 
     def told(session: Session) -> bodies.StateTold:
         changes(sessions, name)
-        getattr(session, what)(id)
-        return bodies.StateTold(decision=id, state=session.state(id))
+        named = meant(session, id)
+        getattr(session, what)(named)
+        return bodies.StateTold(decision=named, state=session.state(named))
 
     return await sessions.do(name, told)
 

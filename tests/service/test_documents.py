@@ -1,0 +1,104 @@
+"""The tutorial of the service is executed, its reference is that of the service, and the deployment holds together."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from superarm.service.app import application
+from superarm.service.page.routes import page as the_page
+from superarm.service.reference import page
+from superarm.service.serving import first_words, serving
+from superarm.service.sessions import Sessions
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_reference_is_that_of_the_service():
+    assert (ROOT / "docs" / "http.md").read_text("utf-8") == page(), (
+        "python -m superarm.service.reference > docs/http.md"
+    )
+
+
+def blocks(document):
+    return re.findall(r"^```sh\n(.*?)^```$", document.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_the_tutorial_from_the_command_to_the_page(tmp_path):
+    words = [sys.executable, "-m", "superarm", "serve", "--store", "shop.db", "--bind", "127.0.0.1:0"]
+    with open(tmp_path / "log", "w") as log:
+        server = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=log, text=True)
+    try:
+        address = re.search(r"http://[\d.:]+", server.stdout.readline())[0]
+        first = server.stdout.readline().partition("curl")[2]
+        run(f"curl --retry 60 --retry-delay 1 --retry-all-errors -sf {address}/readyz", tmp_path)
+        assert '"state":"open"' in run(f"curl {first}", tmp_path)
+        said = [
+            run(block.replace("http://127.0.0.1:8000", address), tmp_path) for block in blocks(ROOT / "docs/service.md")
+        ]
+        assert '"state":"partial"' in said[1]
+        assert '"ann"' in said[2] or '"bob"' in said[2]
+        assert '"confidence":0.95' in said[3]
+        assert said[4].startswith("sa_")
+        time.sleep(2.5)
+        token = said[4].split()[0]
+        assert run(f"curl -s -o /dev/null -w '%{{http_code}}' {address}/v1/sessions/main", tmp_path) == "401"
+        assert '"main"' in run(f"curl -sf {address}/v1/sessions -H 'Authorization: Bearer {token}'", tmp_path)
+    finally:
+        server.terminate()
+        server.stdout.close()
+        assert server.wait(30) == 0
+    assert token.split("_", 2)[2] not in (tmp_path / "log").read_text()
+
+
+def run(block, folder):
+    command = f'superarm() {{ {sys.executable} -m superarm "$@"; }}\nset -e\n{block}'
+    told = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert told.returncode == 0, (block, told.stdout, told.stderr)
+    return told.stdout
+
+
+def test_the_first_words_name_the_page_and_a_command():
+    said = first_words("http://127.0.0.1:1", "main", token=True)
+    assert "http://127.0.0.1:1/" in said
+    assert "$TOKEN" in said
+
+
+def test_the_deployment_holds_together():
+    yaml = pytest.importorskip("yaml")
+    compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())
+    service = compose["services"]["service"]
+    assert service["command"][:2] == ["serve", "--store"]
+    assert set(service["secrets"]) <= set(compose["secrets"])
+    assert (ROOT / "deploy" / service["build"]["context"] / service["build"]["dockerfile"]).exists()
+    text = (ROOT / "deploy" / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    known = {"FROM", "RUN", "COPY", "ENV", "USER", "WORKDIR", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
+    assert {line.split()[0] for line in lines} <= known
+    assert "USER superarm" in lines
+    for line in lines:
+        for source in line.split()[1:-1] if line.startswith("COPY") and "--from" not in line else ():
+            assert (ROOT / source).exists(), source
+    assert not re.search(r"(?i)password|secret|token", text)
+
+
+def test_a_server_ends_when_it_is_told_to_and_answers_what_it_has_begun(store):
+    begun = []
+    held = Sessions(store, durability="normal")
+    server = serving(application(held, more=[the_page()]), "127.0.0.1:0", begun.append)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not begun:
+        time.sleep(0.02)
+    server.should_exit = True
+    thread.join(30)
+    assert not thread.is_alive()
+    assert os.path.exists(store)
