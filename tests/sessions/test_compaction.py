@@ -225,6 +225,9 @@ def test_what_is_archived_leaves_the_journal_and_is_exported_first(tmp_path, clo
         again._running.store._writer.execute("DELETE FROM snapshot")
     with Session.open(tmp_path / "s.db") as again:  # without a snapshot: from the base
         assert bits(again) == before
+        with Session.restore(again.export(tmp_path / "whole"), tmp_path / "whole.db") as whole:
+            assert state(whole) == state(again)
+            assert whole.verify().ok
         assert again.compact(3 * DAY, archive=tmp_path / "old").archived == 0
 
 

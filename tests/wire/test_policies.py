@@ -1,12 +1,13 @@
 import json
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import superarm as sa
-from superarm import errors, wire
+from superarm import errors, storage, wire
 from tests.members import policies
 from tests.policies.rounds import play
 
@@ -111,3 +112,16 @@ def test_what_is_no_policy_is_refused():
 
     with pytest.raises(errors.UnreadableFile, match="policy: holds a Sum, not a policy"):
         wire.policy_from_bytes(storage.to_bytes(sa.Sum()))
+
+
+def test_a_small_file_that_would_fill_the_memory_is_refused_before_it_does():
+    array = np.arange(10_000.0)
+    content = storage.to_bytes((array,) * 10_000)  # of 800 MB, each after the first by a word
+    assert len(content) < 1_000_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(errors.UnreadableFile, match="times as much as the file is large"):
+            wire.policy_from_bytes(content)
+        assert tracemalloc.get_traced_memory()[1] < 100 * len(content)
+    finally:
+        tracemalloc.stop()

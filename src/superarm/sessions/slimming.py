@@ -14,7 +14,7 @@ from superarm.sessions.slim import slim_content
 from superarm.sessions.stores.store import Store
 from superarm.storage.classes import is_own
 
-MOST = 2000  # rounds that are made slim by one event, so that others need not wait long
+MOST = 10_000  # rounds that are made slim by one event, so that others need not wait for minutes
 
 FOREIGN = "rounds stay full: a policy of your own may learn from arms that were not picked"
 
