@@ -202,6 +202,27 @@ def test_a_decision_is_withdrawn_by_a_form_of_this_page_only(client, path):
     assert again.status_code in (409, 422)
 
 
+def test_no_call_of_the_page_scans_a_table(client, monkeypatch):
+    monkeypatch.setattr(live, "LONGEST", 0.0)
+    address = decisions(client, "broken")[0]
+    store = client.app.state["sessions"]._held["shops"].session._running.store
+    asked = []
+    store._reader.set_trace_callback(asked.append)
+    here = "/sessions/shops"
+    for each in ("/", here, f"{here}?only=broken", f"{here}?only=waiting&start=3", f"{here}?group=shop", address):
+        assert client.get(each).status_code == 200
+    for each in (f"{here}/live", f"{address}/live"):
+        assert client.get(each).status_code == 200
+    for each in (address[:-3], f"{address[:-3]}/explanation"):  # the beginning of an id is not looked for
+        assert client.get(each).status_code == 404
+    store._reader.set_trace_callback(None)
+    assert len(asked) > 60
+    for query in set(asked):
+        plan = [step[-1] for step in store._reader.execute(f"EXPLAIN QUERY PLAN {query}")]
+        assert not [step for step in plan if not step.startswith("SEARCH")], (query, plan)
+        assert not re.search(r"FROM (decision|event) .*seq > 0\b", query), query  # that would be all of them
+
+
 def test_an_outcome_is_corrected(client, path):
     address = decisions(client, "broken")[0]
     fields = shown(client, address).inputs("/correction")

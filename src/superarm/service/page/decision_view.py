@@ -9,6 +9,7 @@ import numpy as np
 
 from superarm import calibration
 from superarm.errors import UnreadableFile
+from superarm.policies.explanation.explanation import Explanation
 from superarm.selection import Selection
 from superarm.sessions.promised import known_outcomes
 from superarm.sessions.session import Session
@@ -58,9 +59,9 @@ class One:
 
 def one(name: str, session: Session, id: str, scopes: frozenset[str]) -> One:
     """A decision that the policy made; ``scopes`` say what whoever looks may do."""
-    decision = session.decision(id)
     running = session._running
-    standing = running.standing(decision.id)
+    standing = running.standing(id)  # the whole id: to look for the beginning of one would read all decisions
+    decision = session.decision(standing.id)
     selection = decision.selection
     cells = running.store.cells(standing.id)
     labels, kept = _by_round(session, standing)
@@ -101,6 +102,11 @@ def one(name: str, session: Session, id: str, scopes: frozenset[str]) -> One:
         may_withdraw="observe" in scopes and open_to and not standing.played and bool(arms),
         may_correct="correct" in scopes and open_to and any(cell for arm in arms for cell in arm.cells),
     )
+
+
+def explained(session: Session, id: str) -> Explanation:
+    """Why a decision was made, by what was known then."""
+    return session.explain(session._running.standing(id).id)
 
 
 def _by_round(session: Session, standing: Standing) -> tuple[dict[int, str], dict[str, bool]]:

@@ -18,7 +18,7 @@ from superarm.service.asked import Asked, Id, Name, sessions_of
 from superarm.service.page import files, live, views
 from superarm.service.page.counters import counters_of
 from superarm.service.page.decision_page import decision_page
-from superarm.service.page.decision_view import One, one
+from superarm.service.page.decision_view import One, explained, one
 from superarm.service.page.explanation_page import explanation_page
 from superarm.service.page.frame import login_page
 from superarm.service.page.markup import Html
@@ -115,7 +115,7 @@ async def show_decision(request: Asked, name: Name, id: Id, done: Text = "") -> 
 async def show_explanation(request: Asked, name: Name, id: Id) -> Page:
     """Why a decision was made, in full; the journal is replayed for it."""
     visitor = admitted(request, name)
-    found = await sessions_of(request).do(name, lambda session: session.explain(id))
+    found = await sessions_of(request).do(name, lambda session: explained(session, id))
     return shown(request, visitor, explanation_page(visitor.frame(request), name, id, found))
 
 
