@@ -106,6 +106,12 @@ class Learner:
         posterior, points = self.view(round)
         return posterior.predict(points)
 
+    def noises(self, round: Round, observed: Outcomes) -> Array | None:
+        """(k, 2) the noise of outcomes as it is known before they are learnt, NaN where it is the usual one."""
+        if self.model is None or self.posterior is None:
+            return observed.noise
+        return self.model.noises(self.posterior, round, observed)
+
     def tie_order(self, round: Round) -> IntArray:
         """(M,) the arms in the order in which ties are broken: see :func:`~superarm.policies.ties.tie_order`."""
         return tie_order(round, self.seed)

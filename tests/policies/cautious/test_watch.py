@@ -291,3 +291,41 @@ def test_outcomes_that_never_came_say_nothing(surprised):
     before = policy.watch.evidence
     policy.update(round, arms, np.column_stack([outcomes[:, 0], np.full(len(arms), np.nan)]))
     assert np.array_equal(policy.watch.evidence, before)
+
+
+def test_outcomes_of_a_noise_of_their_own_are_measured_by_it():
+    codes, errors, covariance = drawn(np.random.default_rng(0))
+    plain = Residuals.from_errors(codes, errors, covariance, 4.0)
+    alike = Residuals.from_errors(codes, errors, covariance, 4.0, np.full(len(codes), 4.0))
+    unknown = Residuals.from_errors(codes, errors, covariance, 4.0, np.full(len(codes), np.nan))
+    for name in vars(plain):
+        np.testing.assert_allclose(getattr(alike, name), getattr(plain, name), rtol=1e-12)
+        np.testing.assert_allclose(getattr(unknown, name), getattr(plain, name), rtol=1e-12)
+    # In another unit, 1, the same noise is 4 times as large, and what follows from it has the same density.
+    unit = Residuals.from_errors(codes, errors, covariance, 1.0, np.full(len(codes), 4.0))
+    np.testing.assert_allclose(unit.rough, 4.0)
+    np.testing.assert_allclose(unit.noise, 4.0 * plain.noise, rtol=1e-9)
+    np.testing.assert_allclose(np.square(unit.deviation), 4.0 * np.square(plain.deviation), rtol=1e-9)
+
+
+def test_a_noise_that_was_told_alarms_nobody():
+    rng, told, untold = np.random.default_rng(3), STARTED, STARTED
+    for t in range(1, LASTING):  # before a warning is due
+        codes, errors, covariance = drawn(rng, nu=20.0)
+        told = told.after(Residuals.from_errors(codes, errors, covariance, 1.0, np.full(len(codes), 400.0)), t)
+        untold = untold.after(Residuals.from_errors(codes, errors, covariance, 1.0), t)
+    assert untold.widening
+    assert not told.widening
+
+
+def test_a_policy_passes_the_noise_on():
+    """Outcomes fifty times as noisy as usual, as told, are as noisy as stated: nu is 1."""
+    rng, policy = np.random.default_rng(3), sa.CautiousTCGPUCB(PRIOR)
+    for t in range(1, 9):
+        x, loud = rng.uniform(size=(12, 1)), 10.0 if t > 3 else 0.2
+        groups, constraint = np.arange(12) // 3, sa.Sum() >= -50.0
+        round = sa.Round(t=t, contexts=x, groups=groups, constraint=constraint, feasible=sa.AtMost(12))
+        outcomes = np.sin(3 * x) + loud * rng.normal(size=(12, 2))
+        policy.update(round, np.arange(12), outcomes, noise_std=loud)
+    assert not policy.watch.widening
+    assert 0.8 <= NU[policy.watch.evidence.max(axis=(0, 1)).argmax()] <= 1.2

@@ -309,7 +309,7 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
     def _learn(self, round: Round, observed: Outcomes, judge: Judge) -> None:
         watch = self.watch
         if watch is not None and self.posterior is not None:
-            watch = watch.after(Residuals.of(judge, observed), round.t)
+            watch = watch.after(Residuals.of(judge, observed, self.learner.noises(round, observed)), round.t)
         before = self.learner.model
         self.learner.update(round, observed)
         self.watch = watch and watch.under(before, self.learner.model, round.t)

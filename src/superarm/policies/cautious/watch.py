@@ -75,22 +75,30 @@ class Residuals:
     free: Array  # (g,) k - 1
     scatter: Array  # (g,) mean square around the mean of the group, with k - 1 degrees of freedom; 0 for single arms
     within: Array  # (g,) q_w
+    rough: Array  # (g,) noise variance of an outcome, in the mean over the group: 1 where all are alike
 
     @staticmethod
-    def of(judge: Judge, observed: Outcomes) -> Residuals:
-        """Of the second outcomes of a round, by the posterior of its judge, which has not seen them."""
+    def of(judge: Judge, observed: Outcomes, noise: Array | None = None) -> Residuals:
+        """Of the second outcomes of a round, by the posterior of its judge, which has not seen them.
+
+        ``noise``, (k, 2), holds standard deviations of noise that is not the usual one, NaN where it is.
+        """
         came = ~np.isnan(observed.values[:, 1])
         arms, values = observed.arms[came], observed.values[came, 1]
         codes, points = judge.round.grouping.codes[arms], judge.points[arms]
         some = _looked_at(codes, points)
         errors = judge.mean(arms[some]) - values[some]
-        return Residuals.from_errors(codes[some], errors, judge.posterior.covariance(points[some])[1], judge.noise)
+        own = None if noise is None else np.square(noise[came, 1][some])
+        covariance = judge.posterior.covariance(points[some])[1]
+        return Residuals.from_errors(codes[some], errors, covariance, judge.noise, own)
 
     @staticmethod
-    def from_errors(codes: IntArray, errors: Array, covariance: Array, noise: float) -> Residuals:
+    def from_errors(
+        codes: IntArray, errors: Array, covariance: Array, noise: float, own: Array | None = None
+    ) -> Residuals:
         """From the errors mu - y, (k,), of arms of groups ``codes``, (k,), with the covariance (k, k) of f_2 there.
 
-        ``noise`` is the variance of the noise.
+        ``noise`` is the variance of the noise, and ``own``, (k,), that of outcomes which have another, else NaN.
         """
         _, codes, sizes = np.unique(codes, return_inverse=True, return_counts=True)
         errors = np.clip(errors / np.sqrt(noise), -FURTHEST, FURTHEST)
@@ -103,15 +111,21 @@ class Residuals:
         scatter = np.bincount(codes, np.square(errors - means[codes])) / several
         traces = np.bincount(codes, np.diagonal(covariance))
         within = np.clip(traces - sizes * np.diagonal(between), 0.0, None) / several
-        weights = _foretold(between, 1.0 / sizes)
+        of_means, rough = 1.0 / sizes, np.ones(len(sizes))
+        if own is not None:
+            relative = np.clip(np.where(np.isnan(own), 1.0, own / noise), FURTHEST**-2, FURTHEST**2)
+            rough = np.bincount(codes, relative) / sizes
+            of_means = rough / sizes
+        weights = _foretold(between, of_means)
         return Residuals(
             deviation=weights @ means,
             model=np.clip((weights @ between * weights).sum(axis=1), 0.0, None),
             common=np.square(weights).sum(axis=1),
-            noise=np.square(weights) @ (1.0 / sizes),
+            noise=np.square(weights) @ of_means,
             free=free,
             scatter=scatter,
             within=within,
+            rough=rough,
         )
 
 
@@ -227,7 +241,9 @@ def _log_likelihood(seen: Residuals) -> Array:
     excess = (np.square(seen.deviation) / (3.0 * TAILS))[:, None, None, None]
     # -1/2 log v - 3 log(1 + x / v)
     of_means: Array = (2.5 * np.log(variance) - 3.0 * np.log(variance + excess)).sum(axis=0)
-    variance = np.multiply.outer(seen.within, KAPPA2)[:, :, None] + np.square(NU)
+    variance = (
+        np.multiply.outer(seen.within, KAPPA2)[:, :, None] + np.multiply.outer(seen.rough, np.square(NU))[:, None]
+    )
     scatter = np.minimum(seen.scatter[:, None, None] / variance, MOST_SCATTER)
     of_scatter = -0.5 * np.einsum("g,gij->ij", seen.free, np.log(variance) + scatter)
     total: Array = of_means + of_scatter[:, None, :]

@@ -18,7 +18,7 @@ from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
-from superarm.posteriors.model.conditioned import TRUST, Own, belief_at, posterior_of, trusted
+from superarm.posteriors.model.conditioned import TRUST, belief_at, posterior_of, trusted
 from superarm.posteriors.model.decisions import NO_DECISIONS, Decisions
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.features import Features
@@ -153,8 +153,8 @@ class Model:
         model = replace(model, log=log)
         if posterior is not None:
             assert isinstance(posterior, GaussianProcess | ExactPosterior)
-            points = self.points(round)[observed.arms]
-            posterior = posterior.condition(points, observed.values, self._noises(posterior, points, observed))
+            noise = self.noises(posterior, round, observed)
+            posterior = posterior.condition(self.points(round)[observed.arms], observed.values, noise)
         if posterior is None or (learning.due(model.decisions) and log.total >= model.due):
             rng = np.random.default_rng((seed, model.decisions))
             model, posterior = model._refitted(posterior, learning, rng)
@@ -163,14 +163,14 @@ class Model:
             posterior = posterior.bounded()
         return model, posterior
 
-    def _noises(self, posterior: Own, points: Array, observed: Outcomes) -> Array | None:
+    def noises(self, posterior: Posterior, round: Round, observed: Outcomes) -> Array | None:
         """(k, 2) the noise of outcomes, NaN where it is the usual one, by what is believed before they are known."""
         if self.shapes is None:
             return observed.noise
         told = np.zeros_like(observed.values) if observed.noise is None else np.nan_to_num(observed.noise)
         if not told.any() and all(shape.kind == NORMAL for shape in self.shapes):
             return None
-        return noises(self.shapes, told, posterior.predict(points))
+        return noises(self.shapes, told, posterior.predict(self.points(round)[observed.arms]))
 
     def _check_dimension(self, round: Round) -> None:
         if self.features is not None and len(round):

@@ -38,7 +38,7 @@ def row_noise(shape: Shape, told: Array, mean: Array, std: Array) -> RowNoise | 
     if shape.kind == BINARY:
         return RowNoise(known=np.where(known > 0.0, known, _chance(mean, std)), relative=alike)
     if shape.kind == COUNT:
-        return RowNoise(known=known, relative=np.maximum(mean, np.maximum(std, SURE)) / shape.usual)
+        return RowNoise(known=known, relative=(np.maximum(mean, SURE) + std) / shape.usual)
     return RowNoise(known=known, relative=alike) if known.any() else None
 
 
