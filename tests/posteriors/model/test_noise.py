@@ -154,3 +154,13 @@ def test_told_noise_weighs_and_is_not_learnt():
     belief = policy.posterior.predict(x)
     assert np.abs(belief.mean - truth).max() < 0.02
     assert policy.posterior.noise_std == pytest.approx((1.0, 1.0), rel=0.35)
+
+
+def test_whole_numbers_that_scatter_alike_are_no_counts():
+    policy, rng = sa.TCGPUCB(), np.random.default_rng(0)
+    for t in range(1, 7):
+        x = rng.uniform(size=(12, 1))
+        round = sa.Round(t=t, contexts=x, groups=["a"] * 12, constraint=sa.Sum() >= 0.0, feasible=sa.AtMost(12))
+        counts, prices = rng.poisson(2.0 + 40.0 * x), np.round(2.0 + 40.0 * x + rng.normal(size=x.shape)).clip(0.0)
+        policy.update(round, np.arange(12), np.hstack([counts, prices]))
+    assert [shape.kind for shape in policy.learner.model.shapes] == ["count", "normal"]

@@ -6,10 +6,11 @@ import numpy as np
 
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.model.log import Log
-from superarm.posteriors.model.noise import noises
-from superarm.posteriors.model.shape import Shape
+from superarm.posteriors.model.noise import noises, recognised, scatters_as_counts
+from superarm.posteriors.model.shape import COUNT, NORMAL, Shape
 from superarm.posteriors.posterior import Belief, Posterior
 
+LEAST = 10  # outcomes before they are taken to be 0 or 1, or counts
 TRUST = 4.0  # nats by which outcomes must be more probable with learnt hyperparameters than with those given
 
 Own = GaussianProcess | ExactPosterior
@@ -42,6 +43,18 @@ def belief_at(posterior: Posterior | None, log: Log, columns: int) -> Belief:
     came = [log.outcomes(j) if log.present[:, j].any() else np.zeros(1) for j in (0, 1)]
     mean, std = ([f(values) for values in came] for f in (np.mean, np.std))
     return Belief(mean=np.tile(mean, (len(log), 1)), std=np.tile(std, (len(log), 1)))
+
+
+def kind_of(declared: str | None, posterior: Posterior | None, log: Log, output: int, columns: int) -> str:
+    """What kind of outcomes an output has: as declared, or as they look and, believed as they are, scatter."""
+    kind = declared or recognised(log.outcomes(output), LEAST)
+    if declared is not None or kind != COUNT:
+        return kind
+    if posterior is None:
+        return NORMAL
+    belief, came = belief_at(posterior, log, columns), log.present[:, output]
+    scatters = scatters_as_counts(log.outcomes(output), belief.mean[came, output], belief.std[came, output])
+    return COUNT if scatters else NORMAL
 
 
 def trusted(learnt: Own) -> Own:

@@ -18,12 +18,19 @@ from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
-from superarm.posteriors.model.conditioned import TRUST, belief_at, posterior_of, trusted
+from superarm.posteriors.model.conditioned import TRUST, belief_at, kind_of, posterior_of, trusted
 from superarm.posteriors.model.decisions import NO_DECISIONS, Decisions
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import MOST, Log, group_keys, keys_of, with_columns
-from superarm.posteriors.model.noise import LIMITS, Kinds, check_values, noises, of_kind, recognised, row_noise
+from superarm.posteriors.model.noise import (
+    LIMITS,
+    Kinds,
+    check_values,
+    noises,
+    of_kind,
+    row_noise,
+)
 from superarm.posteriors.model.shape import BINARY, LARGEST, NORMAL, Shape
 from superarm.posteriors.model.story import NAMES, adopted
 from superarm.posteriors.model.words import shape_in_words
@@ -34,7 +41,6 @@ from superarm.storage import storable
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
 FEW = 3  # outcomes before a scale is taken from them
-LEAST = 10  # outcomes before they are taken to be 0 or 1, or counts
 SPREAD = 3.0  # of the prior of hyperparameters where none were given: guesses at the scale of the data are near
 
 LINES = 20  # of the story, the latest
@@ -193,7 +199,7 @@ class Model:
         self, posterior: Posterior | None, learning: Learning, rng: np.random.Generator
     ) -> tuple[Model, Posterior]:
         assert self.log is not None
-        given = [self._given(j) for j in (0, 1)]
+        given = [self._given(j, posterior) for j in (0, 1)]
         contradicted = any(changed for _, changed in given)
         uneven = bool(self.log.noise.any()) or any(shape.kind != NORMAL for shape, _ in given)
         by_itself = posterior is not None and self.shapes is None and not contradicted and not uneven
@@ -273,7 +279,7 @@ class Model:
             now = best
         return now, given, changed
 
-    def _given(self, output: int) -> tuple[Shape, bool]:
+    def _given(self, output: int, posterior: Posterior | None) -> tuple[Shape, bool]:
         """What is given of an output, moved to the mean and scale of its outcomes where they contradict it.
 
         With whether it is another than before.
@@ -281,7 +287,7 @@ class Model:
         assert self.features is not None
         assert self.log is not None
         values, now = self.log.outcomes(output), None if self.shapes is None else self.shapes[output]
-        kind = self.kinds[output] or recognised(values, LEAST)
+        kind = kind_of(self.kinds[output], posterior, self.log, output, self.columns)
         mean, std = (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
         if self.given is None:
             before = 0.0 if now is None else math.sqrt(now.constant)

@@ -38,7 +38,7 @@ def row_noise(shape: Shape, told: Array, mean: Array, std: Array) -> RowNoise | 
     if shape.kind == BINARY:
         return RowNoise(known=np.where(known > 0.0, known, _chance(mean, std)), relative=alike)
     if shape.kind == COUNT:
-        return RowNoise(known=known, relative=(np.maximum(mean, SURE) + std) / shape.usual)
+        return RowNoise(known=known, relative=_expected(mean, std) / shape.usual)
     return RowNoise(known=known, relative=alike) if known.any() else None
 
 
@@ -58,6 +58,12 @@ def of_kind(shape: Shape, kind: str, values: Array) -> Shape:
     if kind == BINARY:
         return replace(shape, kind=kind, noise=float(np.sqrt(_chance(np.array([expected]), np.array([0.05]))[0])))
     return replace(shape, kind=kind, usual=max(expected, SURE) if kind == COUNT else 1.0)
+
+
+def _expected(mean: Array, std: Array) -> Array:
+    """The count that is expected, with what is not known of it: few zeros do not say that there is nothing."""
+    counted: Array = np.maximum(mean, SURE) + std
+    return counted
 
 
 def _chance(mean: Array, std: Array) -> Array:
@@ -82,6 +88,19 @@ def recognised(values: Array, least: int) -> str:
     if distinct[-1] <= 1.0:
         return BINARY if len(distinct) == 2 else NORMAL
     return COUNT if len(distinct) >= VALUES else NORMAL
+
+
+def scatters_as_counts(values: Array, mean: Array, std: Array) -> bool:
+    """Whether whole numbers are more probable with a noise that grows with what is expected than with one for all.
+
+    >>> rng, rate = np.random.default_rng(0), np.linspace(2.0, 40.0, 200)
+    >>> counts, ratings = rng.poisson(rate), np.round(rate + rng.normal(0.0, 1.0, 200))
+    >>> [scatters_as_counts(values, rate, np.full(200, 0.1)) for values in (counts, ratings)]
+    [True, False]
+    """
+    squares, relative = np.square(values - mean), _expected(mean, std)
+    alike, growing = squares.mean(), (squares / relative).mean()
+    return bool(len(values) * np.log(growing) + np.log(relative).sum() < len(values) * np.log(alike))
 
 
 def check_values(kinds: Kinds, values: Array) -> None:
