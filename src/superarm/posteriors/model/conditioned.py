@@ -11,6 +11,7 @@ from superarm.posteriors.model.shape import COUNT, NORMAL, Shape
 from superarm.posteriors.posterior import Belief, Posterior
 
 LEAST = 10  # outcomes before they are taken to be 0 or 1, or counts
+AGAIN = 400  # rows up to which the noise is worked out a second time
 TRUST = 4.0  # nats by which outcomes must be more probable with learnt hyperparameters than with those given
 
 Own = GaussianProcess | ExactPosterior
@@ -20,7 +21,7 @@ def posterior_of(shapes: tuple[Shape, Shape], log: Log, columns: int, belief: Be
     """The posterior given all rows of the log, which has ``columns`` columns beside the features.
 
     ``belief`` at these rows is where uneven noise begins. What is believed under the shapes sets the noise, which sets
-    what is believed: a second time is near enough.
+    what is believed: a second time is near enough, and once where there are many rows, as they say much already.
     """
     first, second = shapes
     dimension = log.contexts.shape[1]
@@ -33,6 +34,8 @@ def posterior_of(shapes: tuple[Shape, Shape], log: Log, columns: int, belief: Be
     if belief is None:
         return prior.condition(points, values)
     begun = prior.condition(points, values, noises(shapes, log.noise, belief))
+    if len(log) > AGAIN:
+        return begun
     return prior.condition(points, values, noises(shapes, log.noise, begun.predict(points)))
 
 
