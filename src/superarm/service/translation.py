@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -154,7 +153,7 @@ def policy_of(sent: dict[str, Any] | str | None) -> Policy:
         return policy_from_dict({"policy": "CautiousTCGPUCB"} if sent is None else sent)
     try:
         return policy_from_bytes(base64.b64decode(sent, validate=True))
-    except (binascii.Error, UnreadableFile) as error:
+    except (ValueError, UnreadableFile) as error:
         raise InvalidArgument("policy", "base64 of a saved policy", safe_repr(str(error))[:200]) from None
 
 
