@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.sessions import slimming
 from superarm.sessions.session import Session
 from superarm.sessions.snapshots import digest_of_state
 from superarm.sessions.stores.memory import MemoryStore
@@ -130,13 +129,16 @@ def test_a_slim_round_teaches_what_the_full_one_did(make, clock):
 
 
 @pytest.mark.slow
-def test_rounds_of_the_start_stay_full_as_they_teach_by_all_their_arms(clock, monkeypatch):
-    session = Session.open(MemoryStore(), policy=sa.CautiousTCGPUCB())
+def test_where_the_journal_would_give_another_state_everything_stays(clock, monkeypatch):
+    session = Session.open(MemoryStore(), policy=sa.TCGPUCB())
     days(session, clock, 1, 12)
-    monkeypatch.setattr(slimming, "LEAST", 0)
-    found = session.compact(0.0)
+    before, last = state(session), session._running.store.last()
+    monkeypatch.setattr("superarm.sessions.slim.checksum_of", lambda round: 0)  # all rounds as if they were one
+    found = session.compact(2 * DAY)
     assert found.slim == 0
     assert "would no longer give the present state" in found.notes[0]
+    assert found.notes[0] in str(found)
+    assert (state(session), session._running.store.last()) == (before, last)
     assert replayed(session).slim == 0
     assert replayed(session).ok
 
@@ -336,3 +338,18 @@ def test_a_compaction_that_is_killed_while_another_process_decides_loses_nothing
     assert found["before"] >= 5  # or nothing was shown
     assert found["archived"] == len(found["told"])
     assert set(found["states"]) <= {"complete", "archived"}
+
+
+@pytest.mark.slow
+def test_a_database_compacts_as_a_file_does(postgres, tmp_path, clock):
+    name = postgres.name()
+    with Session.open(postgres.url, name=name, policy=policy()) as session:
+        days(session, clock, 1, 14)
+        before = bits(session)
+        assert session.compact(3 * DAY).slim > 0
+        assert session.compact(4 * DAY, archive=tmp_path / "old").archived > 5
+        assert bits(session) == before
+        assert session.verify().ok, str(session.verify())
+    with Session.open(postgres.url, name=name) as session:
+        assert bits(session) == before
+        assert session.verify().archived > 5
