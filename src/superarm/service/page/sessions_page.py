@@ -34,9 +34,20 @@ def _lead(found: Sequence[Glance]) -> str:
 
 
 def _table(frame: Frame, found: Sequence[Glance], now: float) -> Html:
-    heads = ("Session", "State", "Decisions", "Last 24 hours", "Latest", "Promises kept", "They break", "Waiting",
-             "Oldest waits for", "Balance of risk")  # fmt: skip
-    return table("Sessions", heads, [_row(frame, each, now) for each in found], figures=(2, 3, 5, 7, 9))
+    # What matters most stands first: a phone shows three columns, and the others on the way.
+    heads = (
+        "Session",
+        "Promises kept",
+        "They break",
+        "Waiting",
+        "Oldest waits for",
+        "Decisions",
+        "Last 24 hours",
+        "Latest",
+        "Balance of risk",
+        "State",
+    )
+    return table("Sessions", heads, [_row(frame, each, now) for each in found], figures=(1, 3, 5, 6, 8))
 
 
 def _row(frame: Frame, found: Glance, now: float) -> Sequence[Child]:
@@ -44,13 +55,13 @@ def _row(frame: Frame, found: Glance, now: float) -> Sequence[Child]:
     icon, look, word = VERDICTS[found.verdict.finding]
     return (
         tag("a", found.name, href=frame.link("sessions", found.name)),
-        found.state,
-        number(sums["decisions"]),
-        number(found.last_day),
-        moment(found.latest),
         percent(sums["kept"], sums["kept"] + sums["broken"]),
         tag("span", tag("span", icon, class_="icon", aria_hidden="true"), word, class_=f"verdict {look}"),
         number(sums["waits"]),
         DASH if found.oldest is None else age(now - found.oldest.at),
+        number(sums["decisions"]),
+        number(found.last_day),
+        moment(found.latest),
         number(None if found.balance is None else round(found.balance, 4)),
+        found.state,
     )
