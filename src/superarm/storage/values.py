@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from functools import cache
@@ -53,7 +54,7 @@ def encode(value: object, arrays: Members, where: str) -> Any:
     """A value as data for JSON, with its arrays given to ``arrays``; ``where`` it is, for errors."""
     if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, enum.Enum)):
         # JSON has no word for these three floats that every reader understands.
-        if isinstance(value, float) and not np.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             return {"float": repr(float(value))}
         return float(value) if isinstance(value, float) else value
     if type(value) is bytes:

@@ -57,10 +57,11 @@ def pack(document: Any) -> bytes:
     payload = b"".join([LENGTH.pack(len(text)), text, *(array.tobytes() for array in arrays)])
     middle = max(len(payload) - SAMPLE, 0) // 2
     sample = payload[middle : middle + SAMPLE]
-    small = len(zlib.compress(sample, 1)) < PAYS * len(sample)
+    compressed = zlib.compress(sample, 1)
+    small = len(compressed) < PAYS * len(sample)
     size = len(payload)
     if small:
-        compressed = zlib.compress(payload, 1)
+        compressed = compressed if size <= SAMPLE else zlib.compress(payload, 1)
         small = size <= most_inflated(len(compressed))
         payload = compressed if small else payload
     return HEAD.pack(FORMAT, small, zlib.crc32(payload), size) + payload
