@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -253,6 +254,13 @@ def checked_round(round: Any) -> Round:
     if not isinstance(round, Round):
         raise InvalidArgument("round", "a superarm.Round", type_of(round))
     return round
+
+
+def with_number(round: Round, t: int) -> Round:
+    """The same round under another number; they share all else."""
+    other = copy.copy(round)
+    object.__setattr__(other, "t", whole_int64("t", t, 1))
+    return other
 
 
 def content_of(round: Round, *, lasting: bool = False) -> tuple[list[Any], list[Array | IntArray | Mask]]:

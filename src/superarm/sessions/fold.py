@@ -74,14 +74,17 @@ class State:
     corrected_at: float | None = None
 
 
-def after(state: State | None, event: Event, parts: Parts, *, teach: bool = True) -> State:
-    """The state after an event; None before the first. Without ``teach`` the policy stays as it is."""
+def after(state: State | None, event: Event, parts: Parts, *, teach: bool = True, spare: bool = False) -> State:
+    """The state after an event; None before the first. Without ``teach`` the policy stays as it is.
+
+    Where nobody needs the state before, ``spare``, its policy itself learns instead of a copy.
+    """
     fact = event.fact
     if state is None:
         assert isinstance(fact, Created)
         policy = parts.policy(fact.policy)
         return State(seq=event.seq, t=0, policy=policy, given=fact.policy, fingerprint=fact.fingerprint)
-    policy = taught(state.policy, fact, parts) if teach else state.policy
+    policy = taught(state.policy, fact, parts, spare=spare) if teach else state.policy
     state = replace(state, seq=event.seq, policy=policy)
     match fact:
         case Decided():
@@ -119,8 +122,10 @@ def replayed(state: State | None, events: Iterable[Event], parts: Parts) -> Stat
     if any(isinstance(event.fact, Compacted) and event.fact.since > first for event in listed):
         raise Outrun(f"events after {first} were archived while they were read")
     anew = max((event.seq for event in listed if isinstance(event.fact, ANEW)), default=0)
+    given = None if state is None else state.policy
     for event in listed:
-        state = after(state, event, parts, teach=event.seq >= anew)
+        spare = state is not None and state.policy is not given
+        state = after(state, event, parts, teach=event.seq >= anew, spare=spare)
     return state
 
 

@@ -17,7 +17,7 @@ from superarm.round import Round
 from superarm.sessions.base import check_teachable
 from superarm.sessions.decision import Decision, Receipt, new_id
 from superarm.sessions.events import Configured, Decided, Event, Played, Recorded, Withdrawn, number_of
-from superarm.sessions.parts import policy_to_part, round_to_parts, selection_to_part
+from superarm.sessions.parts import policy_to_part, selection_to_part
 from superarm.sessions.requests import (
     Asked,
     checked_outcomes,
@@ -40,7 +40,7 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str, trace: 
         return Answer(value=known_decision(running, known))
     round = asked.numbered(running.state.t)
     selection = running.state.policy.select(round)
-    parts = round_to_parts(round)
+    parts = running.parts.to_parts(round)
     running.parts.remember(parts.round, round)
     arms = tuple(round.check_arms(selection.arms).tolist())
     said, words = selection_to_part(selection)
@@ -125,7 +125,7 @@ def record(
         return Answer(value=_recorded(known.fact, running.standing(known.fact.decision).state))
     checked_range(values, running.settings.outcome_range)
     round = asked.numbered(running.state.t)
-    parts = round_to_parts(round)
+    parts = running.parts.to_parts(round)
     running.parts.remember(parts.round, round)
     fact = Recorded(
         decision=new_id(),

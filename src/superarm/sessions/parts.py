@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from superarm.errors import InvalidArgument, NotStorable, UnreadableFile
 from superarm.policies.policy import Policy
-from superarm.round import Round
+from superarm.round import Round, with_number
 from superarm.selection import Selection
 from superarm.sessions.events import Event
 from superarm.sessions.slim import slim_round
@@ -39,16 +39,6 @@ class RoundParts:
     round: str
     catalogue: str
     content: Mapping[str, bytes]
-
-
-def round_to_parts(round: Round) -> RoundParts:
-    """A round as a journal keeps it: contexts, groups and ids of arms that recur are kept once."""
-    document = rounds.document(round)
-    arms = packing.pack({name: document.pop(name) for name in ARMS})
-    catalogue = digest_of(arms)
-    digest = round.digest()
-    content = {digest: packing.pack(document | {"catalogue": catalogue}), catalogue: arms}
-    return RoundParts(round=digest, catalogue=catalogue, content=content)
 
 
 def selection_to_part(selection: Selection) -> tuple[str, bytes]:
@@ -88,6 +78,8 @@ class KeptParts:
         self._rounds: OrderedDict[str, Round] = OrderedDict()
         self._latest: tuple[str, Selection] | None = None  # as it is folded next
         self._catalogues: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._alike: tuple[bytes, Round | None] = b"", None  # what the latest round was decoded from, but for t
+        self._arms_of_latest = b"", b"", ""  # as they are laid out, as they are kept, and their digest
 
     @contextmanager
     def offering(self, events: Sequence[Event], parts: Mapping[str, bytes]) -> Iterator[None]:
@@ -98,17 +90,33 @@ class KeptParts:
         finally:
             self._offered, self._events = {}, ()
 
+    def to_parts(self, round: Round) -> RoundParts:
+        """A round as the journal keeps it: contexts, groups and ids of arms that recur are kept, and packed, once."""
+        document = rounds.document(round)
+        arms = packing.laid_out({name: document.pop(name) for name in ARMS})
+        if arms != self._arms_of_latest[0]:
+            content = packing.sealed(arms)
+            self._arms_of_latest = arms, content, digest_of(content)
+        _, content, catalogue = self._arms_of_latest
+        digest = round.digest()
+        rest = packing.pack(document | {"catalogue": catalogue})
+        return RoundParts(round=digest, catalogue=catalogue, content={digest: rest, catalogue: content})
+
     def remember(self, digest: str, round: Round) -> None:
         """Keep a round as it is decoded."""
+        new = digest not in self._rounds
         _keep(self._rounds, digest, round, KEPT)
-        while len(self._rounds) > 1 and sum(each.contexts.nbytes for each in self._rounds.values()) > LARGEST:
+        while new and len(self._rounds) > 1 and sum(each.contexts.nbytes for each in self._rounds.values()) > LARGEST:
             self._rounds.popitem(last=False)
 
     def forget(self, digests: Iterable[str]) -> None:
         """Rounds and catalogues whose content is another now, or gone."""
+        self._alike = b"", None
         for digest in digests:
             self._rounds.pop(digest, None)
             self._catalogues.pop(digest, None)
+            if digest == self._arms_of_latest[2]:
+                self._arms_of_latest = b"", b"", ""
 
     def remember_selection(self, digest: str, selection: Selection) -> None:
         """Keep a selection as it is decoded, until the next."""
@@ -120,13 +128,19 @@ class KeptParts:
         if found is None:
             document = packing.unpack(self.content(digest, "round"), "round")
             try:
-                if "slim" in document:
-                    found = slim_round(document)
-                else:
-                    found = rounds.round_from_dict(document | self._arms(document.pop("catalogue")))
+                found = slim_round(document) if "slim" in document else self._decoded(document)
             except packing.DAMAGE as error:
                 raise UnreadableFile(f"round: damaged, or of another version ({error})") from error
         self.remember(digest, found)
+        return found
+
+    def _decoded(self, document: dict[str, Any]) -> Round:
+        """A round; mostly it differs from the one before by its number alone."""
+        rest = packing.laid_out(document | {"t": None})
+        if rest == self._alike[0] and self._alike[1] is not None and type(document["t"]) is int:
+            return with_number(self._alike[1], document["t"])
+        found = rounds.round_from_dict(document | self._arms(document.pop("catalogue")))
+        self._alike = rest, found
         return found
 
     def _arms(self, digest: str) -> dict[str, Any]:

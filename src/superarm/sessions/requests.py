@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import inspect
 import json
@@ -17,7 +16,7 @@ from superarm.arguments import Array, between, listed, one_of, positive
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.groups import identities
 from superarm.policies.policy import Policy
-from superarm.round import Outcomes, Round, checked_noises, checked_round
+from superarm.round import Outcomes, Round, checked_noises, checked_round, with_number
 from superarm.sessions.events import Pairs
 from superarm.storage.labels import plain
 
@@ -80,9 +79,7 @@ class Asked:
             if self.round.t <= last:
                 raise InvalidArgument("t", f"more than every t of the session so far (> {last})", self.round.t)
             return self.round
-        numbered = copy.copy(self.round)
-        object.__setattr__(numbered, "t", last + 1)
-        return numbered
+        return with_number(self.round, last + 1)
 
 
 def checked_outcomes(

@@ -54,18 +54,20 @@ class Parts(Protocol):
         ...
 
 
-def taught(policy: Policy, fact: Fact, parts: Parts, force: dict[Place, float] | None = None) -> Policy:
-    """A policy that knows a fact; the very same where there is nothing to know.
+def taught(
+    policy: Policy, fact: Fact, parts: Parts, force: dict[Place, float] | None = None, *, spare: bool = False
+) -> Policy:
+    """A policy that knows a fact; the very same where there is nothing to know, or where it can be spared.
 
     One fact is one update, as several have other last bits. ``force`` has the values of corrected cells. Policies that
     mind decisions are also told what is out and what became of it.
     """
     if isinstance(policy, DelayedPolicy):
-        return _told(policy, fact, parts, force)
+        return _told(policy, fact, parts, force, spare)
     if not teaches(fact):
         return policy
     assert isinstance(fact, Observed | Recorded | Expired)
-    policy = copied(policy)
+    policy = policy if spare else copied(policy)
     policy.update(parts.round(fact.round), *_outcomes(fact, force), **_noise(fact))
     return policy
 
@@ -75,10 +77,10 @@ def teaches(fact: Fact) -> bool:
     return isinstance(fact, Observed | Recorded | Expired) and bool(fact.arms)
 
 
-def _told(policy: DelayedPolicy, fact: Fact, parts: Parts, force: dict[Place, float] | None) -> Policy:
+def _told(policy: DelayedPolicy, fact: Fact, parts: Parts, force: dict[Place, float] | None, spare: bool) -> Policy:
     if not isinstance(fact, Decided | Played | Withdrawn | Expired) and not teaches(fact):
         return policy
-    policy = copied(policy)
+    policy = policy if spare else copied(policy)
     match fact:
         case Decided() if fact.round:  # it is not erased
             policy.decided(fact.decision, parts.round(fact.round), parts.selection(fact.selection))
@@ -143,10 +145,10 @@ def relearnt(
             redacted.add(fact.decision)
         elif isinstance(fact, Decided | Observed | Recorded | Expired | Played | Withdrawn):
             facts.append(fact)
-    policy = parts.policy(first) if policy is None else policy
+    policy = parts.policy(first) if policy is None else copied(policy)
     for fact in facts:
         if fact.decision not in redacted:
-            policy = taught(policy, fact, parts, force)
+            policy = taught(policy, fact, parts, force, spare=True)
     return policy
 
 

@@ -26,6 +26,8 @@ from superarm.storage.classes import CLASSES, FOLLOWS, SHAPES, UPGRADES, Unfit, 
 
 def to_data(value: object) -> Any:
     """What JSON can say of None, a bool, a number, text, bytes, a date, a datetime or a tuple of these."""
+    if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
+        return value
     return encode(value, Members(), "value")
 
 

@@ -52,9 +52,29 @@ def plain(document: Any) -> Any:
 
 def pack(document: Any) -> bytes:
     """The document as bytes, compressed where that pays."""
+    return sealed(laid_out(document))
+
+
+def laid_out(document: Any) -> bytes:
+    """The text of a document and its arrays, one after the other."""
     arrays: list[npt.NDArray[Any]] = []
-    text = json.dumps(_without(document, arrays), separators=(",", ":"), allow_nan=False).encode("ascii")
-    payload = b"".join([LENGTH.pack(len(text)), text, *(array.tobytes() for array in arrays)])
+
+    def array(found: Any) -> dict[str, Any]:
+        """Type and shape of an array, which joins ``arrays`` in the order of the text."""
+        if not isinstance(found, np.ndarray):
+            raise TypeError(f"no part of a document: {type(found).__name__}")
+        name = found.dtype.newbyteorder("<").str
+        if name not in NAMES:
+            raise InvalidArgument("document", "arrays of numbers", f"an array of dtype {found.dtype}")
+        arrays.append(found.astype(name, copy=False))
+        return {"array": [name, list(found.shape)]}
+
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False, default=array).encode("ascii")
+    return b"".join([LENGTH.pack(len(text)), text, *(array.tobytes() for array in arrays)])
+
+
+def sealed(payload: bytes) -> bytes:
+    """What :func:`laid_out` made, with its head, compressed where that pays."""
     middle = max(len(payload) - SAMPLE, 0) // 2
     sample = payload[middle : middle + SAMPLE]
     compressed = zlib.compress(sample, 1)
@@ -111,19 +131,6 @@ def _inflated(content: bytes, size: int) -> bytes:
     if not inflating.eof or inflating.unused_data:
         raise ValueError("what is compressed does not end where it should")
     return payload
-
-
-def _without(document: Any, arrays: list[npt.NDArray[Any]]) -> Any:
-    """The document with type and shape for arrays, which are appended to ``arrays`` in the order of the text."""
-    if isinstance(document, np.ndarray):
-        name = document.dtype.newbyteorder("<").str
-        if name not in NAMES:
-            raise InvalidArgument("document", "arrays of numbers", f"an array of dtype {document.dtype}")
-        arrays.append(document.astype(name, copy=False))
-        return {"array": [name, list(document.shape)]}
-    if isinstance(document, dict):
-        return {key: _without(item, arrays) for key, item in document.items()}
-    return [_without(item, arrays) for item in document] if isinstance(document, list) else document
 
 
 class _Reader:

@@ -18,6 +18,10 @@ VERSION = 1
 SOMETIMES = {"waits_for", "note"}  # said where there is anything to say
 KEYS = {field.name for field in fields(Selection)} - SOMETIMES | {"version"}
 Row = TypeVar("Row", TouchedGroup, UntriedGroup)
+NAMES = {  # of all fields of a row, and of those that must be there
+    kind: ({each.name for each in fields(kind)}, {each.name for each in fields(kind) if each.default is MISSING})
+    for kind in (TouchedGroup, UntriedGroup)
+}
 
 
 def selection_to_dict(selection: Selection) -> dict[str, Any]:
@@ -92,8 +96,7 @@ def _others(said: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _from_row(kind: type[Row], row: Any) -> Row:
-    known = {field.name for field in fields(kind)}
-    needed = {field.name for field in fields(kind) if field.default is MISSING}
+    known, needed = NAMES[kind]
     if not isinstance(row, dict) or not needed <= set(row) <= known:
         raise InvalidArgument("groups", f"objects with {', '.join(sorted(needed))}", safe_repr(row)[:100])
     said: dict[str, Any] = {
