@@ -77,7 +77,7 @@ bench-quick: $(DEV) ## what got slower than the committed figures, in two minute
 referee: $(DEV) ## the oracles against enumeration, all 20,000 rounds
 	@$(BIN)/python -m tests.referees.enumeration
 
-soak: $(DEV) ## full figures to benchmarks/soak.md, an hour or two: studies and their targets, referee, mutants, speed
+soak: $(DEV) ## full figures to benchmarks/soak.md, some hours: studies, referee, mutants, speed, kills, power (ONLY=power,...: some)
 	@$(ONE) $(BIN)/python -m benchmarks.soak $(if $(ONLY),--only $(ONLY))
 
 mutants: $(DEV) ## whether the tests notice forty mistakes, one at a time, in at most half an hour

@@ -1,12 +1,18 @@
 """``make soak``: full figures, before a step of the project is called done. Nothing here is sampled to save time.
 
-The studies at full size beside their targets, the oracles against enumeration, the mutants, and what got slower;
-written with commands and commit to `soak.md`. The times of everything are `make bench`'s, which writes `results.md`.
+The studies at full size beside their targets, the oracles against enumeration, the mutants, what got slower, and what
+sessions survive: kills, cuts of the log, losses of power; written with commands and commits to `soak.md`. The times of
+everything are `make bench`'s, which writes `results.md`.
+
+What passed at a commit is not run again at it: a soak that was broken off goes on where it ended. What ``--only`` names
+is run whatever is known, and takes its place among the rest.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import json
 import os
 import shlex
 import subprocess
@@ -15,7 +21,7 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.measure import ONE_THREAD, machine
@@ -27,6 +33,7 @@ from superarm.experiments.experiment import DataKind
 from superarm.experiments.results import read
 
 ROOT = HERE.parent
+CHANGED = " and changes since"
 RATINGS = os.environ.get("SUPERARM_MOVIELENS", "synthetic")  # of generated ratings no target is judged
 STUDIES = {
     "federated": [],
@@ -41,11 +48,16 @@ CHECKS = {
     "referee": ["tests.referees.enumeration", "--seed", "0"],
     "mutants": ["tests.mutants"],
     "speed": ["benchmarks", "--check"],
-    "kills": ["tests.sessions.soak"],
+    "decisions": ["benchmarks", "--only", "decisions"],
+    "kills": ["tests.sessions.soak", "--kills", "200"],
+    "cuts": ["tests.sessions.torn"],
+    "power": ["tests.sessions.power", "--events", "200"],
     "sessions": ["benchmarks.sessions"],
     "delays": ["benchmarks.delays"],
     "page": ["tests.service.long"],
+    "gpu": ["benchmarks.gpu"],
 }
+CARD = ("gpu",)  # checks that need an NVIDIA card
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,14 +70,18 @@ class Step:
     passed: bool
     last: str  # line that it wrote
     targets: list[list[str]]  # of a study: what, how much, measured, verdict
+    commit: str = ""
+    ran: bool = True
 
     def row(self) -> list[str]:
-        verdict = "passed" if self.passed else "FAILED"
-        return [self.name, f"`{self.command}`", f"{self.minutes:.1f}", verdict, self.last]
+        verdict = ("passed" if self.passed else "FAILED") if self.ran else "not run"
+        return [self.name, f"`{self.command}`", self.commit, f"{self.minutes:.1f}", verdict, self.last]
 
 
 def run(name: str, words: list[str]) -> Step:
     """``python -m words``; the last line that it writes is its summary."""
+    if name in CARD and importlib.util.find_spec("cupy") is None:
+        return without_card(name, shlex.join(["python", "-m", *words]))
     start, last = time.monotonic(), ""
     command = [sys.executable, "-m", *words]
     with subprocess.Popen(
@@ -78,6 +94,17 @@ def run(name: str, words: list[str]) -> Step:
     minutes = (time.monotonic() - start) / 60
     text = shlex.join(["python", "-m", *words])
     return Step(name=name, command=text, minutes=minutes, passed=running.returncode == 0, last=last, targets=[])
+
+
+def without_card(name: str, command: str) -> Step:
+    """The figures of the card that the command was last run on."""
+    known = json.loads((HERE / "gpu.json").read_text("utf-8"))
+    most = known["growth"][-1]
+    last = (
+        f"no card here; {known['card']['card']} (`gpu.json`): {most['n']} contexts, {most['round, s']:.1f} s a round, "
+        f"{most['card memory, GB']:.0f} GB"
+    )
+    return Step(name=name, command=command, minutes=0.0, passed=True, last=last, targets=[], ran=False)
 
 
 def study(name: str, options: list[str], folder: Path) -> Step:
@@ -104,16 +131,17 @@ def commit() -> str:
         return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
     name = git("rev-parse", "--short", "HEAD")
-    changed = " and changes since" if git("status", "--porcelain", "--", ".", ":!benchmarks/soak.md") else ""
-    return f"commit {name}{changed}" if name else "a tree without git"
+    written = [f":!benchmarks/{name}" for name in ("soak.md", "soak.json", "results.md", "results.json")]
+    changed = CHANGED if git("status", "--porcelain", "--", ".", *written) else ""
+    return f"{name}{changed}" if name else "a tree without git"
 
 
 def page(steps: Iterable[Step], of: str) -> str:
     """`soak.md`."""
     steps = list(steps)
-    words = f"Written by `make soak`, at {of}. {where({'machine': machine()})}"
+    words = f"Written by `make soak`, the last at {of}. {where({'machine': machine()})}"
     lines = ["# Soak", "", *textwrap.wrap(words, WIDTH, break_long_words=False, break_on_hyphens=False), ""]
-    head = ["what", "command", "minutes", "", "in a line"]
+    head = ["what", "command", "at", "minutes", "", "in a line"]
     lines += Listing(title="What was run", head=head, rows=[step.row() for step in steps]).markdown()
     targets = [row for step in steps for row in step.targets]
     if targets:
@@ -125,22 +153,40 @@ def page(steps: Iterable[Step], of: str) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description="Full figures: hours, not minutes.")
     names = [*STUDIES, *CHECKS]
-    parser.add_argument("--only", default=",".join(names), help=f"some of {', '.join(names)}, with commas between")
+    parser.add_argument("--only", help=f"some of {', '.join(names)}, with commas between")
     parser.add_argument("--out", type=Path, default=HERE / "soak.md", help="the page to write")
     chosen = parser.parse_args(arguments)
-    wanted = [name.strip() for name in chosen.only.split(",")]
+    wanted = names if chosen.only is None else [name.strip() for name in chosen.only.split(",")]
     if unknown := [name for name in wanted if name not in names]:
         parser.error(f"--only: {', '.join(unknown)}: not one of {', '.join(names)}")
-    steps: list[Step] = []
+    steps, of = known(chosen.out), commit()
+    if chosen.only is None and CHANGED not in of:
+        wanted = [
+            name for name in wanted if name not in steps or (steps[name].commit, steps[name].passed) != (of, True)
+        ]
     with tempfile.TemporaryDirectory() as folder:
         for name in wanted:
             if name in STUDIES:
-                steps.append(study(name, STUDIES[name], Path(folder) / name))
+                step = study(name, STUDIES[name], Path(folder) / name)
             else:
-                steps.append(run(name, CHECKS[name]))
-            chosen.out.write_text(page(steps, commit()), encoding="utf-8")  # what is known so far
+                step = run(name, CHECKS[name])
+            steps[name] = replace(step, commit=of)
+            listed = [steps[name] for name in names if name in steps]
+            chosen.out.write_text(page(listed, of), encoding="utf-8")  # what is known so far
+            notes(chosen.out).write_text(json.dumps([asdict(step) for step in listed], indent=1), encoding="utf-8")
     print(f"written to {chosen.out}")
-    return int(not all(step.passed for step in steps))
+    return int(not all(steps[name].passed for name in wanted))
+
+
+def notes(out: Path) -> Path:
+    """Where the steps of a page are kept."""
+    return out.with_suffix(".json")
+
+
+def known(out: Path) -> dict[str, Step]:
+    """The steps of a page so far, by name."""
+    path = notes(out)
+    return {step["name"]: Step(**step) for step in json.loads(path.read_text("utf-8"))} if path.exists() else {}
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""A journal whose write-ahead log was cut off at any byte: python -m tests.sessions.torn FOLDER OFFSETS.
+"""A journal whose write-ahead log was cut off at any byte: python -m tests.sessions.torn [FOLDER OFFSETS].
 
-Opened again it must be a beginning of what it was, whole, and go on. Prints one line for every offset that fails.
+Opened again it must be a beginning of what it was, whole, and go on. Prints one line for every offset that fails;
+without arguments every byte is one.
 """
 
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +43,8 @@ def offsets(log, number):
     first = max(len(log) - LAST, 0)
     edges = [place + near for place in range(HEADER, len(log) + 1, FRAME) for near in (-1, 0, 1)]
     edges = [place for place in edges if first <= place <= len(log)]
+    if number >= LAST:
+        return list(range(first, len(log) + 1))
     others = np.random.default_rng(0).integers(first, len(log), size=max(number - len(edges), 0)).tolist()
     return sorted({*edges, *others})
 
@@ -65,15 +69,23 @@ def fault(folder, base, log, digests, size):
 
 
 def main():
-    folder, number = Path(sys.argv[1]), int(sys.argv[2])
+    if len(sys.argv) > 1:
+        return tried(Path(sys.argv[1]), int(sys.argv[2]))
+    with tempfile.TemporaryDirectory() as folder:
+        return tried(Path(folder), LAST)
+
+
+def tried(folder, number):
     base, log, digests = written(folder / "s.db")
-    tried = offsets(log, number)
-    for size in tried:
+    sizes, wrong = offsets(log, number), 0
+    for size in sizes:
         found = fault(folder, base, log, digests, size)
         if found is not None:
             print(f"cut at {size} of {len(log)}: {found}")
-    print(f"tried {len(tried)}")
+            wrong += 1
+    print(f"tried {len(sizes)} ends of the log, {wrong} wrong")
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
