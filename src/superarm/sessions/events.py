@@ -189,6 +189,8 @@ Fact = (
     | Moved
 )
 KINDS: dict[str, Any] = {fact.kind: fact for fact in get_args(Fact)}
+USUAL = {fact: {each.name: each.default for each in dataclasses.fields(fact)} for fact in KINDS.values()}
+ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)  # made once: json.dumps makes one for every text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,9 +235,9 @@ def number_of(values: Pairs) -> int:
 
 def to_bytes(fact: Fact) -> bytes:
     """A fact as JSON, but for what is as usual in it; floats keep all their bits."""
-    usual = {each.name: each.default for each in dataclasses.fields(fact)}
+    usual = USUAL[type(fact)]
     said = {name: value for name, value in vars(fact).items() if value is not usual[name] and value != usual[name]}
-    return json.dumps(said, separators=(",", ":"), allow_nan=False).encode("utf-8")
+    return ENCODER.encode(said).encode("utf-8")
 
 
 def from_bytes(kind: str, version: int, body: bytes) -> Fact:

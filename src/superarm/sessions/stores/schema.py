@@ -216,7 +216,7 @@ def add_rows(run: Run, session: int, event: Event) -> None:
         return
     row = run("SELECT body FROM decision WHERE session = ? AND id = ?", (session, event.decision)).fetchone()
     now = after(standing_of(row), event)
-    values = (session, now.id, now.seq, now.is_out, json.dumps(vars(now), separators=(",", ":")))
+    values = (session, now.id, now.seq, now.is_out, events.ENCODER.encode(vars(now)))
     run("INSERT OR REPLACE INTO decision VALUES (?, ?, ?, ?, ?)", values)
     if isinstance(event.fact, Redacted):
         run("DELETE FROM cell WHERE session = ? AND decision = ?", (session, now.id))
