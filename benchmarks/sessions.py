@@ -8,13 +8,14 @@ while others have it is the machine's affair: where the system tells how long th
 from __future__ import annotations
 
 import os
-import shutil
+import sqlite3
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -149,7 +150,6 @@ def long_session(folder: Path, rounds: int) -> list[Figure]:
     """A session of so many rounds opened with a snapshot and without, and its memory until twice as many."""
     path, copy, alone, outcomes = folder / "long.db", folder / "copy.db", policy(), Outcomes()
     session, own, early = sa.Session.open(path, policy=policy(), durability="normal"), 0.0, 0.0
-    figures = []
     for t in range(1, 2 * rounds + 1):
         round = a_round(t)
         made = session.decide(round)
@@ -163,14 +163,13 @@ def long_session(folder: Path, rounds: int) -> list[Figure]:
         if t == rounds // 2:
             early = resident()
         if t == rounds:
-            session.close()
-            shutil.copyfile(path, copy)
-            figures = openings(copy, rounds, own)
-            session = sa.Session.open(path, durability="normal")
+            session.snapshot()
+            with closing(sqlite3.connect(path)) as connection:
+                connection.execute("VACUUM INTO ?", (str(copy),))
     grown = resident() - early
     session.close()
-    figures.append(Figure(what=f"MB more after {2 * rounds} rounds than after {rounds // 2}", values=[grown], most=5.0))
-    return figures
+    memory = Figure(what=f"MB more after {2 * rounds} rounds than after {rounds // 2}", values=[grown], most=5.0)
+    return [*openings(copy, rounds, own), memory]
 
 
 def openings(path: Path, rounds: int, own: float) -> list[Figure]:
@@ -194,7 +193,7 @@ def main() -> int:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     with tempfile.TemporaryDirectory(dir=os.environ.get("SUPERARM_DISK", ".")) as name:
         folder = Path(name)
-        shares = [events_per_second(folder, 128, 20) / events_per_second(folder, 1, 60) for _ in range(5)]
+        shares = [events_per_second(folder, 128, 20) / events_per_second(folder, 1, 60) for _ in range(9)]
         found = [
             Figure(what="a durable decision, in a sync and a selection", values=decisions(folder), most=1.5),
             Figure(what="events a second of 128 writers, in those of one", values=shares, least=30.0),
