@@ -75,7 +75,7 @@ def test_an_array_that_becomes_much_more_is_refused(client):
     }
     told = client.post(f"{MAIN}/decisions", content=small, headers=headers)
     assert told.status_code == 400
-    assert peak() - before < MOST
+    assert peak() - before < 2**26  # before anything was unpacked
 
 
 def test_a_body_that_says_it_is_compressed_is_not_unpacked(client):

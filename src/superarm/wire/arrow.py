@@ -20,7 +20,7 @@ FEW = 1 << 20  # rows that may take no room at all, as nulls do
 
 def check_stream(content: bytes) -> None:
     """Raise a ``ValueError`` or ``struct.error`` where a message announces more than there is."""
-    at = 0
+    at = whole = 0
     while at < len(content):
         (length,) = struct.unpack_from("<I", content, at)
         at += 4
@@ -37,11 +37,15 @@ def check_stream(content: bytes) -> None:
         kind = message.number(1, "<B")
         if kind in (DICTIONARY, BATCH):
             table = message.table(2)
-            _check_batch(table.table(1) if kind == DICTIONARY else table, content[at : at + size])
+            whole += _check_batch(table.table(1) if kind == DICTIONARY else table, content[at : at + size])
+            if whole > most_inflated(len(content)):  # each buffer may be small, and there are many
+                raise ValueError(f"{len(content)} bytes whose buffers would become more than {whole}")
         at += size
 
 
-def _check_batch(batch: _Table, body: bytes) -> None:
+def _check_batch(batch: _Table, body: bytes) -> int:
+    """Check a batch; how many bytes its compressed buffers become."""
+    whole = 0
     most = max(FEW, BITS * len(body))
     compressed = batch.place(3) is not None
     count = 0
@@ -54,11 +58,13 @@ def _check_batch(batch: _Table, body: bytes) -> None:
             if not -1 <= inflated <= most_inflated(size):
                 raise ValueError(f"a buffer of {size} bytes that would become {inflated}")
             most = max(most, BITS * inflated)
+            whole += max(inflated, 0)
     for length, nulls in [(batch.number(0, "<q"), 0), *batch.pairs(1)]:
         if not 0 <= nulls <= length <= most:
             raise ValueError(f"{length} values, {nulls} of them missing, in {len(body)} bytes")
     if any(not 0 <= number <= count for number in batch.numbers(4)):
         raise ValueError(f"more buffers of text than the {count} that are there")
+    return whole
 
 
 class _Table:
