@@ -525,6 +525,22 @@ CALLS: dict[str, Call] = {
         most={"rounds": (20, "rounds that are played")},
         lookalikes=FRAMES,
     ),
+    "experiments.study": Call(
+        lambda: (
+            sa.experiments.study,
+            {
+                "policies": {"mine": sa.CUCB},
+                "environment": federated(),
+                "rounds": 1,
+                "runs": 1,
+                "zeta": 0.5,
+                "name": "own",
+                "title": "A study",
+            },
+        ),
+        takes={"name": ("text",), "title": ("none", "text"), "environment": ("classes",)},
+        lookalikes={("environment", "an environment"): "it is one"},
+    ),
     "compare": Call(
         lambda: (
             sa.compare,
