@@ -48,7 +48,7 @@ LINES = 20  # of the story, the latest
 Shapes = tuple[Shape, Shape]
 
 
-@storable(shapes={"labels": "G"})
+@storable(upgrade=lambda fields: {"kinds": (None, None), **fields}, shapes={"labels": "G"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model:
     """State of a model beside its posterior; replaced, never changed."""

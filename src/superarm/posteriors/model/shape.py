@@ -54,7 +54,7 @@ class Effects:
         return 2 if self.fresh else 1 if self.offset or self.deviation else 0
 
 
-@storable
+@storable(upgrade=lambda fields: {"kind": NORMAL, "usual": 1.0, **fields})
 @dataclass(frozen=True, kw_only=True)
 class Shape:
     """Kernel of the features, noise, mean, variance of a constant (0: none), and group effects."""
