@@ -125,14 +125,30 @@ class _File(apsw.VFSFile):
         self.log.append(Operation("sync", self.name))
 
 
+@contextmanager
+def _errors():
+    """Errors of apsw as those of :mod:`sqlite3`."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise sqlite3.OperationalError(str(error)) from error
+
+
 class _Connection:
     """As much of a connection of :mod:`sqlite3` as a store uses, by apsw."""
 
     def __init__(self, path, timeout):
         self._made = apsw.Connection(os.fspath(path), vfs=NAME)
         self._made.set_busy_timeout(int(1000 * timeout))
-        self.execute, self.executemany = self._made.execute, self._made.executemany
         self.close = self._made.close
+
+    def execute(self, *given):
+        with _errors():
+            return self._made.execute(*given)
+
+    def executemany(self, *given):
+        with _errors():
+            return self._made.executemany(*given)
 
     @property
     def in_transaction(self):
