@@ -12,6 +12,7 @@ import superarm as sa
 from superarm.sessions import running, start
 from superarm.sessions.session import Session
 from superarm.sessions.snapshots import digest_of_state
+from superarm.sessions.stores.memory import MemoryStore
 from superarm.wire.policies import policy_to_bytes
 from tests.sessions.shop import a_round, outcomes, policy
 
@@ -323,3 +324,15 @@ def test_a_file_that_is_damaged_is_refused(tmp_path):
     connection.close()
     with pytest.raises(sa.errors.UnreadableFile, match="no longer kept"):
         open_plain(path, policy=policy())
+
+
+def test_a_journal_that_was_set_back_is_told(tmp_path):
+    """As where a backup was put in the place of a database, or a replica took over that lagged behind."""
+    store = MemoryStore()
+    session = Session.open(store, policy=policy())
+    play(session, range(1, 4))
+    del store._events[5:]
+    with pytest.raises(
+        sa.errors.StoreUnavailable, match="ends with event 5, and this session knows 7: it was set"
+    ):
+        session.decide(a_round(4))

@@ -1,5 +1,7 @@
 """What is particular to PostgreSQL: versions, refusals, lost connections, leases; and that nobody sees the URL."""
 
+import struct
+
 import pytest
 
 import superarm as sa
@@ -9,6 +11,7 @@ from superarm.sessions.session import Session
 from superarm.sessions.stores.postgres import changes, tables
 from superarm.sessions.stores.postgres.store import PostgresStore
 from superarm.sessions.stores.store import Behind, Entry
+from tests.sessions.pooler import Pooler, message
 from tests.sessions.shop import a_round, outcomes, policy
 
 
@@ -200,3 +203,57 @@ def test_leases_and_their_epochs(postgres, store):
     store.append([numbered(3)])
     other.append([numbered(4)])  # who asked for no lease is held up by compare-and-append alone
     other.close()
+
+
+@pytest.fixture
+def pooler(postgres):
+    ((folder,),) = postgres.run("SHOW unix_socket_directories")
+    made = Pooler(f"{folder}/.s.PGSQL.5432", "postgres")
+    yield made
+    made.close()
+
+
+def test_through_a_pooler_nothing_is_left_in_a_connection(postgres, pooler):
+    """Every transaction goes to another connection, and none finds what another has set."""
+    check_store(lambda: PostgresStore(pooler.url, postgres.name()))
+    with Session.open(pooler.url, name=postgres.name(), policy=policy()) as session:
+        for t in range(1, 4):
+            decision = session.decide(a_round(t), key=str(t))
+            session.observe(decision.id, decision.arms, outcomes(t, decision.arms))
+        assert session.verify().ok
+    assert pooler.switches > 20
+    for backend in pooler._backends:  # nothing that a client had set is left
+        backend.sendall(b"Q" + struct.pack("!I", len(LEFT) + 5) + LEFT.encode() + b"\0")
+        rows = []
+        while (found := message(backend))[0] != b"Z":
+            rows += [found[1]] if found[0] == b"D" else []
+        assert rows == []
+
+
+LEFT = (
+    "SELECT name FROM pg_settings WHERE source = 'session' UNION ALL SELECT name FROM pg_prepared_statements UNION ALL "
+    "SELECT mode FROM pg_locks WHERE locktype = 'advisory'"
+)
+
+
+@pytest.mark.parametrize("words", [b"COMMIT", b"pg_advisory_xact_lock", b"superarm.event"])
+def test_who_is_cut_off_loses_and_doubles_nothing(postgres, pooler, words):
+    """The server has done what was asked, and nobody is told."""
+    cuts = []
+
+    def cut(sent):
+        if words in sent and len(cuts) % 3 != 2:
+            cuts.append(words)
+            return True
+        cuts.extend([b"-"] * (words in sent))
+        return False
+
+    store = PostgresStore(pooler.url, postgres.name())
+    pooler.cut = cut
+    with Session.open(store, policy=policy()) as session:
+        made = [session.decide(a_round(t)).t for t in range(1, 5)]
+        assert made == [1, 2, 3, 4]
+        pooler.cut = lambda sent: False
+        assert session.verify().events == 5
+        assert session.verify().ok
+    assert cuts.count(words) >= 4

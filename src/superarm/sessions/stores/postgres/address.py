@@ -10,6 +10,7 @@ from superarm.errors import InvalidArgument, UnreadableFile
 
 BEGINNINGS = ("postgresql:/", "postgres:/")  # a path in place of text loses the second stroke
 VARIABLE = "env:"
+STORE = "SUPERARM_STORE"  # the variable that stands in for what a command leaves out
 LONGEST = 8192  # letters of a file that holds a URL
 
 
@@ -21,9 +22,12 @@ def is_url(value: Any) -> bool:
 def from_command(argument: str, value: str | os.PathLike[str]) -> Any:
     """The file or the URL that a command names: a file of sessions, a file that holds a URL, or ``env:VARIABLE``.
 
-    A URL itself is refused: whatever stands in a command is shown to every user of the machine.
+    A URL itself is refused: whatever stands in a command is shown to every user of the machine. The variable
+    ``SUPERARM_STORE`` may hold one.
     """
     text = os.fspath(value)
+    if is_url(text) and text == os.environ.get(STORE):
+        return text
     if is_url(text):
         raise InvalidArgument(
             argument,

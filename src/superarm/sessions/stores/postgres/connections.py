@@ -69,6 +69,7 @@ WORDS = {
     "No such file": "no server answers there",
     "resolve host": "there is no such host",
     "timeout": "no server answers there in time",
+    "server closed": "the connection was lost; try again",
 }
 PASSING = ("08", "53300", "57P01", "57P02", "57P03", "25P03", "25P04")  # what a second try may not meet again
 PASSING_WORDS = ("too many", "starting up", "shutting down", "Connection refused", "No such file", "server closed")
