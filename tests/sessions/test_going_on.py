@@ -332,7 +332,5 @@ def test_a_journal_that_was_set_back_is_told(tmp_path):
     session = Session.open(store, policy=policy())
     play(session, range(1, 4))
     del store._events[5:]
-    with pytest.raises(
-        sa.errors.StoreUnavailable, match="ends with event 5, and this session knows 7: it was set"
-    ):
+    with pytest.raises(sa.errors.StoreUnavailable, match="ends with event 5, and this session knows 7: it was set"):
         session.decide(a_round(4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 
 from superarm.arguments import one_of
@@ -27,7 +27,7 @@ LEVELS = ("debug", "info", "warning", "error")
 class Settings:
     """How a service is started: see the options of ``superarm serve``."""
 
-    store: str
+    store: str = field(repr=False)  # it may hold a password
     bind: str = "127.0.0.1:8000"
     root_path: str = ""
     forwarded_allow_ips: str = ""
