@@ -52,7 +52,6 @@ CHECKS = {
     "kills": ["tests.sessions.soak", "--kills", "200"],
     "cuts": ["tests.sessions.torn"],
     "power": ["tests.sessions.power", "--events", "200"],
-    "kills": ["tests.sessions.soak"],
     "replicas": ["tests.sessions.soak_replicas"],
     "sessions": ["benchmarks.sessions"],
     "postgres": ["benchmarks.postgres"],
