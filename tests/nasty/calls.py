@@ -314,6 +314,7 @@ CALLS: dict[str, Call] = {
             at_most=300,
             starts=8,
             schedule=(1, 2, 4),
+            seasons=(7.0,),
         )
     ),
     "Learning.due": Call(_later(sa.Learning, "due", updates=3)),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Seed, between, fraction, positive, seed_number, whole_number
-from superarm.errors import InvalidArgument, safe_repr, type_of
+from superarm.errors import InvalidArgument, safe_repr, type_of, warn
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.oracle import SuperArmOracle, checked_oracle
@@ -25,6 +25,9 @@ from superarm.round import Outcomes, Round, checked_round
 from superarm.selection import Selection
 from superarm.storage import storable
 
+BROKE = (
+    "The policy goes on with what is left; print(policy) tells what it believes (docs/learning.md, Truths that move)"
+)
 WIDEST = 1e100  # bounds wider than this would not be numbers
 
 
@@ -122,6 +125,10 @@ class Learner:
         if model is not None:
             assert self.learning is not None
             model, posterior = model.after(self.posterior, round, observed, self.learning, self.seed)
+            assert self.model is not None
+            news = model.broken(self.model)
+            if news:
+                warn(f"{'; '.join(news)}. {BROKE}")
         else:
             assert self.posterior is not None
             posterior = _conditioned(self.posterior, round, observed)

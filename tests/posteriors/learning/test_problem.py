@@ -97,3 +97,8 @@ def test_without_a_density_nothing_is_worthwhile():
     found = fitted(problem, Learning(noise_reach=1.1))
     assert found.evidence == -np.inf
     assert not found.worthwhile
+
+
+def test_the_evidence_is_the_same_for_those_who_do_not_climb():
+    problem = problem_of(Matern32(lengthscale=(3.0, 0.7), variance=2.0))
+    assert problem.evidence(problem.given, climbs=False)[0] == problem.evidence(problem.given)[0]

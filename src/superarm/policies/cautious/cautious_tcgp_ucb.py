@@ -48,6 +48,9 @@ from superarm.selection import Kind, Selection
 
 LONGEST = 10**9  # rounds of a horizon
 RISKY = 0.5  # probability of a broken promise beyond which exploring adds no second arm, where the model is learnt
+HOPELESS = (
+    0.95  # the same of every group, beyond which nothing is explored after a break: promises are of the old truth
+)
 SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
 EXPLORING_OUT = 2  # decisions that explore at a time, by default: docs/promises.md shows others
 LESSON = 1.0  # broken promises expected of a round on credit with its lesson, at most
@@ -220,7 +223,13 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
     def _starting(self, round: Round, posterior: Posterior) -> bool:
         learner = self.learner
         starting = learner.learning is not None and start_up.is_starting(round, posterior)
+        starting &= not self._broke  # scales were learnt before
         return starting and not start_up.borne_out(posterior, learner.model)
+
+    @property
+    def _broke(self) -> bool:
+        """Whether the second outcome is another than it once was."""
+        return self.learner.model is not None and self.learner.model.since[1] > 0
 
     def _search(self, round: Round, posterior: Posterior, points: Array, coming: Array | None = None) -> Search:
         belief, eps = posterior.predict(points), 1.0 - self.confidence
@@ -256,8 +265,9 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
             risk = 1.0 if self.learner.learning is None else RISKY  # a prior that is only a guess may be hopeless
             hopeful, coming = search.hopeful(), search.coming
             arms = explore(known, search.judge, search.index, search.order, hopeful, risk=risk, coming=coming)
-            if len(arms) > len(known.arms):
-                return Kind.EXPLORING, replace(search.candidate(arms), underfilled=known.underfilled), reasons
+            explored = search.candidate(arms)
+            if len(arms) > len(known.arms) and not (self._broke and explored.judged.least_risk > HOPELESS):
+                return Kind.EXPLORING, replace(explored, underfilled=known.underfilled), reasons
             chosen = (on_credit(search) or known) if best is None else best
             if best is None and self.learner.learning is not None:
                 chosen = with_lesson(chosen, search, self.must_teach, LESSON)
@@ -312,4 +322,7 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
             watch = watch.after(Residuals.of(judge, observed, self.learner.noises(round, observed)), round.t)
         before = self.learner.model
         self.learner.update(round, observed)
-        self.watch = watch and watch.under(before, self.learner.model, round.t)
+        now = self.learner.model
+        if before is not None and now is not None and now.since[1] > before.since[1]:
+            watch = self.watch  # what was seen is explained by the break
+        self.watch = watch and watch.under(before, now, round.t)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from superarm.arguments import Array
-from superarm.kernels.kernel import Kernel, evaluate, slopes
+from superarm.kernels.kernel import Kernel, evaluate, parameters, slopes
 from superarm.posteriors.engines.engine import Observations
 
 # Share of the prior variance that is always added to the noise: no hyperparameters make the covariance singular.
@@ -14,7 +14,7 @@ RIDGE = 1e-10
 
 
 def evidence_of_means(
-    kernel: Kernel, data: Observations, room: Array | None = None
+    kernel: Kernel, data: Observations, room: Array | None = None, *, climbs: bool = True
 ) -> tuple[float, Array, Array] | None:
     """Log density of the means, all columns together, and its gradients; every count positive.
 
@@ -30,7 +30,8 @@ def evidence_of_means(
     by_noise
         derivatives by the logarithm of the standard deviation of the noise of each point, ``(n,)``
 
-    None where the covariance cannot be factored. ``room`` ``(2, n, n)`` is memory to work in.
+    None where the covariance cannot be factored. ``room`` ``(2, n, n)`` is memory to work in. Who does not climb needs
+    no gradients, which take most of the time; they are 0 then.
     """
     n, q = data.means.shape
     noise = data.noise / data.precision
@@ -45,6 +46,8 @@ def evidence_of_means(
     weights, _ = lapack.dpotrs(lower, data.means, lower=1)
     half_log_determinant = np.log(np.diagonal(lower)).sum()
     value = -0.5 * np.vdot(data.means, weights) - q * (half_log_determinant + 0.5 * n * np.log(2 * np.pi))
+    if not climbs:
+        return float(value), np.zeros(len(parameters(kernel))), np.zeros(n)
     inverse, _ = lapack.dpotri(lower, lower=1, overwrite_c=1)  # its lower half; the upper one is 0
     inverse *= q
     np.matmul(weights, weights.T, out=w)

@@ -14,7 +14,7 @@ from superarm.storage import storable
 MOST = 2.0**62  # of factors and numbers: more would mean nothing
 
 
-@storable
+@storable(upgrade=lambda fields: {"seasons": (), **fields})
 @dataclass(frozen=True, kw_only=True)
 class Learning:
     """How hyperparameters are learnt: the most probable ones given the data and a prior around the values given.
@@ -48,6 +48,9 @@ class Learning:
         starting points compared: the values given, the present ones, and others drawn from the prior
     schedule
         the updates of a policy, counted from 1, after which it learns; None: 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, ...
+    seasons
+        periods, in units of t, after which what is true may return, such as ``(24, 168)`` where t counts hours; a
+        policy adopts those that the outcomes speak for
 
     >>> import numpy as np, superarm as sa
     >>> rng = np.random.default_rng(0)
@@ -67,6 +70,7 @@ class Learning:
     at_most: int = 300
     starts: int = 8
     schedule: tuple[int, ...] | None = None
+    seasons: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         for argument in ("spread", "noise_spread", "reach", "noise_reach"):
@@ -79,6 +83,8 @@ class Learning:
                 raise InvalidArgument(argument, f"a whole number, at least {least}", safe_repr(number))
         if self.schedule is not None:
             _check_schedule(self.schedule)
+        if not isinstance(self.seasons, tuple) or self.seasons:
+            _check_seasons(self.seasons)
 
     def due(self, updates: int) -> bool:
         """Whether a policy learns after so many updates.
@@ -111,3 +117,11 @@ def _check_schedule(schedule: tuple[int, ...]) -> None:
         raise InvalidArgument(
             "schedule", "a tuple of ascending numbers of updates, from 1, or None", safe_repr(schedule)
         )
+
+
+def _check_seasons(seasons: tuple[float, ...]) -> None:
+    numbers = isinstance(seasons, tuple) and all(
+        isinstance(period, float | int) and not isinstance(period, bool) and 1.0 < period <= MOST for period in seasons
+    )
+    if not numbers or len(set(seasons)) < len(seasons):
+        raise InvalidArgument("seasons", "a tuple of different periods, each above 1", safe_repr(seasons))

@@ -84,8 +84,11 @@ class Problem:
     spread: Array | None = None
     reach: Array | None = None
 
-    def evidence(self, theta: Array) -> tuple[float, Array] | None:
-        """Log density of the outcomes and its gradient ``(p,)``; None where the covariance cannot be factored."""
+    def evidence(self, theta: Array, *, climbs: bool = True) -> tuple[float, Array] | None:
+        """Log density of the outcomes and its gradient ``(p,)``; None where the covariance cannot be factored.
+
+        Who does not climb gets a gradient that means nothing, in less time.
+        """
         split = len(theta) - len(self.noise)
         try:
             kernel = with_parameters(self.kernel, np.exp(theta[:split]))
@@ -102,7 +105,7 @@ class Problem:
                 gradient += found[1]
                 continue
             noise_of = self._noise_of(part.used)
-            means = evidence_of_means(kernel, replace(part.used, noise=variances[noise_of]), part.room)
+            means = evidence_of_means(kernel, replace(part.used, noise=variances[noise_of]), part.room, climbs=climbs)
             if means is None:
                 return None
             noise_of_seen = self._noise_of(part.seen)

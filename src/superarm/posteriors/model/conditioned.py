@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.model.log import Log
 from superarm.posteriors.model.noise import noises, recognised, scatters_as_counts
 from superarm.posteriors.model.shape import COUNT, NORMAL, Shape
+from superarm.posteriors.outputs import Independent
 from superarm.posteriors.posterior import Belief, Posterior
 
 LEAST = 10  # outcomes before they are taken to be 0 or 1, or counts
@@ -15,9 +18,10 @@ AGAIN = 400  # rows up to which the noise is worked out a second time
 TRUST = 4.0  # nats by which outcomes must be more probable with learnt hyperparameters than with those given
 
 Own = GaussianProcess | ExactPosterior
+Shapes = tuple[Shape, Shape]
 
 
-def posterior_of(shapes: tuple[Shape, Shape], log: Log, columns: int, belief: Belief | None = None) -> GaussianProcess:
+def posterior_of(shapes: Shapes, log: Log, columns: int, belief: Belief | None = None) -> GaussianProcess:
     """The posterior given all rows of the log, which has ``columns`` columns beside the features.
 
     ``belief`` at these rows is where uneven noise begins. What is believed under the shapes sets the noise, which sets
@@ -58,6 +62,17 @@ def kind_of(declared: str | None, posterior: Posterior | None, log: Log, output:
     belief, came = belief_at(posterior, log, columns), log.present[:, output]
     scatters = scatters_as_counts(log.outcomes(output), belief.mean[came, output], belief.std[came, output])
     return COUNT if scatters else NORMAL
+
+
+def shapes_of(posterior: Own, given: Shapes) -> Shapes:
+    """What was given, with the hyperparameters that the posterior has learnt."""
+    state = posterior.state
+    assert isinstance(state.outputs, Independent)
+    (first, second), noise = given, state.noise_std
+    return (
+        replace(first, base=state.outputs.first, noise=noise[0]),
+        replace(second, base=state.outputs.second, noise=noise[1]),
+    )
 
 
 def trusted(learnt: Own) -> Own:

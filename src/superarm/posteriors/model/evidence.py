@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from superarm.arguments import Array, IntArray
+from superarm.kernels.kernel import parameters
 from superarm.kernels.stationary import Matern32, Matern52, SquaredExponential, Stationary
 from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.history import collapse
@@ -17,13 +18,25 @@ from superarm.posteriors.learning.problem import Part, Problem, fit, theta_of
 from superarm.posteriors.learning.row_noise import RowNoise
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import Log
-from superarm.posteriors.model.shape import Effects, Shape, stationary_kind, with_every_lengthscale, with_stationary
+from superarm.posteriors.model.shape import (
+    MEMORY,
+    SEASON,
+    Effects,
+    Shape,
+    stationary_kind,
+    with_every_lengthscale,
+    with_stationary,
+)
 
 ADOPTED = 3.0  # nats by which a shape with more in it must be better
 TELLING = 100  # rows from which on that is asked of group effects in full: a few outcomes cannot tell that groups agree
 SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter; ADOPTED of more than was given
 PROMISING = 0.5  # nats by which a first guess may fall behind what is needed and still be worth a fit
 MOST_ROWS = 200  # that shapes are judged on; their third power is the cost
+MOVES = 6.0  # nats by which a drift must be better: it is looked for more often than the rest
+MOVES_TOO = 2.0  # the same where the other output drifts
+BRIEF = 3.0  # rounds: what is remembered for less is noise
+SHORTEST = 4.0  # rounds that outcomes must be of before a drift is looked for
 SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
 BENEFIT_OF_DOUBT = 2.0  # nats by which anything else must be better than groups with functions of their own
 LESS = 6.0  # the same of groups that differ less, or come back and differ anew: certificates rest on what they are
@@ -34,6 +47,7 @@ EFFECTS = {NOTHING: 0, DEVIATION: 1, OFFSET: 1, FRESH: 1, (True, False, True): 2
 KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32)  # the smoothest first
 
 Rival = tuple[Shape, Shape, float]  # a shape, what is given of it, and the nats by which it must be better
+Change = Callable[[Shape, Shape, float], Iterator[Rival]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,6 +61,7 @@ class Judgement:
     rng: np.random.Generator
     returned: bool  # whether groups come back, picked or not
     noise: RowNoise | None = None  # of these rows, where it differs
+    moves: bool = False  # whether the other output drifts
 
     @staticmethod
     def of(
@@ -57,14 +72,23 @@ class Judgement:
         *,
         returned: bool = False,
         noise: RowNoise | None = None,
+        moves: bool = False,
     ) -> Judgement:
         """On a sample of the rows; ``returned`` says that groups come back, whether or not they were picked again.
 
-        ``noise`` is of all rows.
+        ``noise`` is of all rows, ``moves`` says that the other output drifts.
         """
         rows = log.sample(output, min(learning.at_most, MOST_ROWS))
-        noise = None if noise is None else noise.at(rows)
-        return Judgement(log=log, output=output, rows=rows, learning=learning, rng=rng, returned=returned, noise=noise)
+        return Judgement(
+            log=log,
+            output=output,
+            rows=rows,
+            learning=learning,
+            rng=rng,
+            returned=returned,
+            noise=None if noise is None else noise.at(rows),
+            moves=moves,
+        )
 
     def fitted(self, now: Shape, given: Shape, starts: int = 1) -> tuple[Shape, float]:
         """The shape with the best hyperparameters found around the given ones, and its evidence."""
@@ -86,12 +110,35 @@ class Judgement:
 
         With ``features``, nothing was given, and whether 0-or-1 features are smooth ones is in question, too.
         """
-        variance = given.variance(self.log.contexts[self.rows])
-        given = given.having(now, variance)
-        _, evidence = self._first_look(now, given, sizes=(1.0,))
         columns = partial(self._columns, features)
         smoothness = partial(self._smoothness, SMOOTHER if features is not None else ADOPTED)
-        for change in (self._effects, smoothness, self._lengthscales, columns):
+        # What drifts looks like groups that differ, and the other way round: they compete, and may both be right.
+        changes = (self._effects_or_moves, self._moves, smoothness, self._lengthscales, columns)
+        return self._best(now, given, changes)[:2]
+
+    def drifting(self, now: Shape, given: Shape) -> tuple[Shape, Shape]:
+        """The present shape with a drift, and what is given of it; without, where other things explain more."""
+        if len(parameters(now.base)) != len(parameters(given.base)):
+            return now, given  # features are of another kind than before: that comes first
+        now_here = replace(now, mean=given.mean, constant=given.constant)
+        found, its_given, gained = self._best(now_here, given, (self._moves,))
+        if not (found.memory or found.seasons) or self._best(now_here, given, (self._effects,))[2] > gained:
+            return now, given
+        return found, its_given
+
+    def without_break(self, now: Shape, given: Shape) -> float:
+        """The nats by which outcomes are more probable with other group effects or seasons than the present ones."""
+        given = given.having(now, given.variance(self.log.contexts[self.rows]), self.log.span)
+        refitted, _ = self.fitted(now, given)  # what this gains, with more noise, is no effect
+        return self._best(refitted, given, (self._effects_or_seasons,))[2]
+
+    def _best(self, now: Shape, given: Shape, changes: Iterable[Change]) -> tuple[Shape, Shape, float]:
+        """The best shape by changes made one after the other, what is given of it, and the nats that they gain."""
+        variance = given.variance(self.log.contexts[self.rows])
+        given = given.having(now, variance, self.log.span)
+        _, evidence = self._first_look(now, given, sizes=(1.0,))
+        before = evidence
+        for change in changes:
             best, most = (now, given, evidence), 0.0
             for rival, its_given, needed in change(now, given, variance):
                 sizes = SIZES if sum(rival.effects.present) > sum(now.effects.present) else (1.0,)
@@ -99,10 +146,47 @@ class Judgement:
                 if look < evidence + needed - PROMISING:
                     continue
                 found, its = self.fitted(start, its_given)
-                if its - evidence - needed > most:
+                if its - evidence - needed > most and not 0.0 < found.memory < BRIEF:
                     best, most = (found, its_given, its), its - evidence - needed
             now, given, evidence = best
-        return now, given
+        return now, given, evidence - before
+
+    def _effects_or_moves(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        yield from self._effects(now, given, variance)
+        yield from self._moves(now, given, variance)
+
+    def _effects_or_seasons(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        yield from self._effects(now, given, variance)
+        yield from self._seasons(now, given, variance)
+
+    def _moves(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        yield from self._seasons(now, given, variance)
+        yield from self._drift(now, given, variance)
+
+    def _drift(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """A truth that changes from round to round, in another way or no longer."""
+        if self.log.span < SHORTEST:
+            return
+        for fades, even in ((False, False), (True, False), (True, True)):
+            if (fades, even) == (now.memory > 0.0, now.even):
+                continue
+            guess = MEMORY * self.log.span if fades else 0.0
+            needed = (MOVES_TOO if self.moves else MOVES) if fades and not now.memory else 0.0
+            memory = (now.memory if now.even == even else 0.0) or guess if fades else 0.0
+            yield replace(now, memory=memory, even=even), replace(given, memory=guess, even=even), needed
+
+    def _seasons(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """One season more, of those that were asked for and have come round, or one less."""
+        for period in self.learning.seasons:
+            if period in now.periods:
+                seasons = tuple(each for each in now.seasons if each[0] != period)
+            elif self.log.span > period:
+                seasons = tuple(sorted((*now.seasons, (period, SEASON))))
+            else:
+                continue
+            guess = tuple((each, SEASON) for each, _ in seasons)
+            needed = ADOPTED if len(seasons) > len(now.seasons) else 0.0
+            yield replace(now, seasons=seasons), replace(given, seasons=guess), needed
 
     def _effects(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """Other group effects than the present ones."""
@@ -163,7 +247,7 @@ class Judgement:
             shape = replace(rival, effects=effects)
             problem = self._problem(shape, given)
             theta = theta_of(problem.kernel, problem.noise)
-            found = problem.evidence(theta)
+            found = problem.evidence(theta, climbs=False)
             if found is not None:
                 distance = (theta - problem.given) / problem.prior(self.learning)[0]
                 evidence = found[0] - 0.5 * float(distance @ distance)
@@ -172,7 +256,7 @@ class Judgement:
         return best, greatest
 
     def _problem(self, now: Shape, given: Shape) -> Problem:
-        dimension, columns = self.log.contexts.shape[1], now.effects.columns
+        dimension, columns = self.log.contexts.shape[1], now.columns
         data = self._observations(now, columns)
         return Problem(
             parts=(Part(used=data, seen=data, noise=self.noise),),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
-from superarm.round import Round
+from superarm.round import Outcomes, Round
 from superarm.storage import storable
 from superarm.storage.hashes import Words
 
@@ -28,7 +28,7 @@ def keys_of(fingerprints: Words) -> Array:
 
 @storable(
     shapes={"contexts": "n D", "keys": "n", "rounds": "n", "values": "n 2", "present": "n 2", "noise": "n 2"},
-    upgrade=lambda fields: {"noise": np.zeros_like(fields["values"]), **fields},
+    upgrade=lambda fields: {"noise": np.zeros_like(fields["values"]), "forgotten": 0, **fields},
 )
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Log:
@@ -41,6 +41,7 @@ class Log:
     present: Mask  # (n, 2) whether one came
     noise: Array  # (n, 2) standard deviation of its noise where it was told, 0 where not
     total: int = 0  # rows ever
+    forgotten: int = 0  # rows that were let go as they say nothing of what is true now
 
     @staticmethod
     def empty(dimension: int) -> Log:
@@ -52,7 +53,8 @@ class Log:
 
     def _check_fields(self) -> None:
         """Every row has an outcome, and no more rows are kept than there were."""
-        if not self.present.any(axis=1).all() or not len(self) <= min(self.total, MOST) or (self.noise < 0.0).any():
+        kept = min(self.total - self.forgotten, MOST)
+        if not self.present.any(axis=1).all() or not len(self) <= kept or (self.noise < 0.0).any():
             raise ValueError("rows of no log")
 
     def __repr__(self) -> str:
@@ -64,7 +66,7 @@ class Log:
     @property
     def whole(self) -> bool:
         """Whether nothing was let go."""
-        return self.total == len(self)
+        return self.total == len(self) + self.forgotten
 
     def with_rows(self, round: Round, arms: IntArray, values: Array, noise: Array | None = None) -> Log:
         """With outcomes (k, 2) of arms of a round, and their noises where these are told (NaN where one is not)."""
@@ -81,15 +83,41 @@ class Log:
             present=present,
             noise=told,
         )
-        names = [field.name for field in fields(self)][:-1]
+        names = [field.name for field in fields(self)][:-2]
         joined = {name: np.concatenate([getattr(self, name), getattr(new, name)])[-MOST:] for name in names}
-        return Log(**joined, total=self.total + len(arms))
+        return Log(**joined, total=self.total + len(arms), forgotten=self.forgotten)
 
     @property
     def recurs(self) -> bool:
         """Whether some group was picked in two rounds."""
         pairs = np.unique(np.column_stack([self.keys, self.rounds]), axis=0)
         return len(np.unique(pairs[:, 0])) < len(pairs)
+
+    @property
+    def span(self) -> float:
+        """Rounds from the first row to the last."""
+        return float(np.ptp(self.rounds)) if len(self) else 0.0
+
+    def latest(self, many: int) -> Log:
+        """The latest rows alone."""
+        names = [field.name for field in fields(self)][:-2]
+        return Log(**{name: getattr(self, name)[-many:] for name in names}, total=self.total, forgotten=self.forgotten)
+
+    def since(self, output: int, t: int) -> Log:
+        """Without the values of an output from rounds before t."""
+        present = self.present.copy()
+        present[self.rounds < t, output] = False
+        rows = present.any(axis=1)
+        return Log(
+            contexts=self.contexts[rows],
+            keys=self.keys[rows],
+            rounds=self.rounds[rows],
+            values=np.where(present, self.values, 0.0)[rows],
+            present=present[rows],
+            noise=np.where(present, self.noise, 0.0)[rows],
+            total=self.total,
+            forgotten=self.forgotten + int((~rows).sum()),
+        )
 
     def points(self, columns: int) -> Array:
         """(n, D + columns) contexts with, in turn, the key of the group and t."""
@@ -136,3 +164,11 @@ def _spread(contexts: Array, n: int) -> IntArray:
 def with_columns(contexts: Array, keys: Array, rounds: Array, columns: int) -> Array:
     """Points: contexts (n, D), followed by so many of the two other columns."""
     return contexts if columns == 0 else np.column_stack([contexts, keys, rounds][: columns + 1])
+
+
+def in_order(round: Round, observed: Outcomes) -> Outcomes:
+    """The same outcomes in an order that does not depend on how arms are listed: sums then have the same bits."""
+    keys = (*observed.values.T, *round.contexts[observed.arms].T, group_keys(round)[observed.arms])
+    order = np.lexsort(keys)
+    noise = None if observed.noise is None else observed.noise[order]
+    return Outcomes(arms=observed.arms[order], values=observed.values[order], noise=noise)

@@ -8,7 +8,6 @@ very one that was given, with its hyperparameters learnt.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,20 +17,16 @@ from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
-from superarm.posteriors.model.conditioned import TRUST, belief_at, kind_of, posterior_of, trusted
+from superarm.posteriors.model.breaks import SILENT, Alarm
+from superarm.posteriors.model.conditioned import TRUST, Shapes, belief_at, posterior_of, shapes_of, trusted
 from superarm.posteriors.model.decisions import NO_DECISIONS, Decisions
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.features import Features
-from superarm.posteriors.model.log import MOST, Log, group_keys, keys_of, with_columns
-from superarm.posteriors.model.noise import (
-    LIMITS,
-    Kinds,
-    check_values,
-    noises,
-    of_kind,
-    row_noise,
-)
-from superarm.posteriors.model.shape import BINARY, LARGEST, NORMAL, Shape
+from superarm.posteriors.model.given import given_of
+from superarm.posteriors.model.log import MOST, Log, group_keys, in_order, keys_of, with_columns
+from superarm.posteriors.model.moving import after_breaks, drifting, is_look, of_today
+from superarm.posteriors.model.noise import LIMITS, Kinds, check_values, noises, row_noise
+from superarm.posteriors.model.shape import BINARY, NORMAL, Shape
 from superarm.posteriors.model.story import NAMES, adopted
 from superarm.posteriors.model.words import shape_in_words
 from superarm.posteriors.outputs import Independent
@@ -39,16 +34,14 @@ from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
 
-FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
-FEW = 3  # outcomes before a scale is taken from them
 SPREAD = 3.0  # of the prior of hyperparameters where none were given: guesses at the scale of the data are near
-
 LINES = 20  # of the story, the latest
 
-Shapes = tuple[Shape, Shape]
+
+_NEW = {"kinds": (None, None), "alarm": SILENT, "since": (0, 0)}
 
 
-@storable(upgrade=lambda fields: {"kinds": (None, None), **fields}, shapes={"labels": "G"})
+@storable(upgrade=lambda fields: {**_NEW, **fields}, shapes={"labels": "G"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model:
     """State of a model beside its posterior; replaced, never changed."""
@@ -63,6 +56,8 @@ class Model:
     labels: Array = field(default_factory=lambda: np.empty(0))  # (G,) keys of the groups of the latest round
     returned: bool = False  # whether a group of a round ever came in the next one, picked or not
     kinds: Kinds = (None, None)  # of both outcomes, as declared; None: the outcomes tell
+    alarm: Alarm = SILENT
+    since: tuple[int, int] = (0, 0)  # of each output, the round of its latest break: what came before is forgotten
 
     @staticmethod
     def of(posterior: Posterior | None, kinds: Kinds = (None, None)) -> Model | None:
@@ -109,7 +104,7 @@ class Model:
     @property
     def columns(self) -> int:
         """How many columns points have beside the features."""
-        return 0 if self.shapes is None else max(shape.effects.columns for shape in self.shapes)
+        return 0 if self.shapes is None else max(shape.columns for shape in self.shapes)
 
     @property
     def passing(self) -> float:
@@ -139,8 +134,8 @@ class Model:
             width = self._points(round, 0).shape[1]
             features = self.features or (Features.of_round(round) if len(round) else Features.of(np.zeros((1, width))))
             shape = Shape.guess(features, 0.0, 1.0)
-            posterior = posterior_of((shape, shape), Log.empty(len(features.mean)), shape.effects.columns)
-            return posterior, self._points(round, shape.effects.columns)
+            posterior = posterior_of((shape, shape), Log.empty(len(features.mean)), shape.columns)
+            return posterior, self._points(round, shape.columns)
         return posterior, self.points(round)
 
     def after(
@@ -148,25 +143,47 @@ class Model:
     ) -> tuple[Model, Posterior | None]:
         """The model and its posterior that have also seen outcomes of a round."""
         self._check_dimension(round)
+        observed = of_today(self.since, round, observed)
         if np.isnan(observed.values).all():
             return self, posterior
         check_values(self.kinds, observed.values)
-        observed = _in_order(round, observed)
+        observed = in_order(round, observed)
         model = self._counted(round)
+        rng = np.random.default_rng((seed, model.decisions))
         log = (self.log or Log.empty(round.contexts.shape[1])).with_rows(
             round, observed.arms, observed.values, observed.noise
         )
         model = replace(model, log=log)
         if posterior is not None:
             assert isinstance(posterior, GaussianProcess | ExactPosterior)
-            noise = self.noises(posterior, round, observed)
-            posterior = posterior.condition(self.points(round)[observed.arms], observed.values, noise)
-        if posterior is None or (learning.due(model.decisions) and log.total >= model.due):
-            rng = np.random.default_rng((seed, model.decisions))
+            points = self.points(round)[observed.arms]
+            told = self.noises(posterior, round, observed)
+            alarm = self.alarm
+            if learning.schedule != ():  # or nothing is to be learnt but outcomes
+                alarm = alarm.after(posterior.predict(points), posterior.noise_std, observed.values, told)
+            posterior = posterior.condition(points, observed.values, told)
+            model, posterior = after_breaks(replace(model, alarm=alarm), posterior, learning, rng)
+            assert model.log is not None
+            log = model.log
+        rings, story, again = model.alarm.rings, model.story, log.total >= model.due
+        due = posterior is None or (again and learning.due(model.decisions))
+        look = again and learning.schedule is None and is_look(model.decisions)
+        if due or (rings and model.drifts):
             model, posterior = model._refitted(posterior, learning, rng)
+        if look or rings:
+            assert posterior is not None
+            model, posterior = drifting(model, posterior, learning, rng)
+        if due or look:
             model = replace(model, due=2 * log.total)
+        if rings:
+            model = replace(model, alarm=model.alarm.answered(found=model.story != story))
         if model.shapes is not None and isinstance(posterior, GaussianProcess) and posterior.distinct > MOST:
-            posterior = posterior.bounded()
+            if model.drifts:  # every row is a point of its own, and the oldest say least
+                latest = log.latest(MOST // 2)
+                belief = belief_at(posterior, latest, model.columns) if model.uneven else None
+                posterior = posterior_of(model.shapes, latest, model.columns, belief)
+            else:
+                posterior = posterior.bounded()
         return model, posterior
 
     def noises(self, posterior: Posterior, round: Round, observed: Outcomes) -> Array | None:
@@ -177,6 +194,37 @@ class Model:
         if not told.any() and all(shape.kind == NORMAL for shape in self.shapes):
             return None
         return noises(self.shapes, told, posterior.predict(self.points(round)[observed.arms]))
+
+    def broken(self, before: Model) -> list[str]:
+        """What is told of breaks that were not known before."""
+        return [] if self.since == before.since else [line for line in self.story if line not in before.story]
+
+    def manner(self, learning: Learning) -> Learning:
+        """How shapes are learnt: nearer to what was guessed where nothing was given."""
+        return learning if self.given is not None else replace(learning, spread=min(learning.spread, SPREAD))
+
+    @property
+    def uneven(self) -> bool:
+        """Whether noise differs from outcome to outcome."""
+        kinds = any(shape.kind != NORMAL for shape in self.shapes or ())
+        return kinds or (self.log is not None and bool(self.log.noise.any()))
+
+    def told(self, lines: list[str]) -> Model:
+        """With more to tell."""
+        return replace(self, story=(*self.story, *lines)[-LINES:])
+
+    def learnt_by(self, posterior: Posterior) -> Shapes:
+        """The shapes of both outputs; where the posterior is as it was given, with what it has learnt."""
+        if self.shapes is not None:
+            return self.shapes
+        assert isinstance(posterior, GaussianProcess | ExactPosterior)
+        assert self.given is not None
+        return shapes_of(posterior, self.given)
+
+    @property
+    def drifts(self) -> bool:
+        """Whether a truth is believed to change from round to round."""
+        return self.shapes is not None and any(shape.memory for shape in self.shapes)
 
     def _check_dimension(self, round: Round) -> None:
         if self.features is not None and len(round):
@@ -199,7 +247,7 @@ class Model:
         self, posterior: Posterior | None, learning: Learning, rng: np.random.Generator
     ) -> tuple[Model, Posterior]:
         assert self.log is not None
-        given = [self._given(j, posterior) for j in (0, 1)]
+        given = [given_of(self, j, posterior) for j in (0, 1)]
         contradicted = any(changed for _, changed in given)
         uneven = bool(self.log.noise.any()) or any(shape.kind != NORMAL for shape, _ in given)
         by_itself = posterior is not None and self.shapes is None and not contradicted and not uneven
@@ -208,20 +256,11 @@ class Model:
             assert isinstance(posterior, GaussianProcess | ExactPosterior)
             learnt = posterior.learned(learning, rng)
             posterior = trusted(learnt) if self.log.whole else learnt
-        if posterior is not None and not self.log.whole:  # old rows are only in the posterior, in its shape
-            return self, posterior
-        if learnt is not None and self.shapes is None:
-            assert isinstance(learnt, GaussianProcess | ExactPosterior)
-            assert self.given is not None
-            state = learnt.state  # rivals have learnt their hyperparameters, too
-            assert isinstance(state.outputs, Independent)
-            kernels = (state.outputs.first, state.outputs.second)
-            now: tuple[Shape | None, Shape | None] = (
-                replace(self.given[0], base=kernels[0], noise=state.noise_std[0]),
-                replace(self.given[1], base=kernels[1], noise=state.noise_std[1]),
-            )
-        else:
-            now = self.shapes or (None, None)
+        if posterior is not None and not self.log.whole and not self.drifts:
+            return self, posterior  # old rows are only there, in its shape
+        now: tuple[Shape | None, Shape | None] = (None, None)
+        if learnt is not None:  # rivals have learnt their hyperparameters, too
+            now = self.learnt_by(learnt)
         search = self.decisions % 3 == 0 or self.decisions == 2
         belief = belief_at(posterior, self.log, self.columns) if uneven else None
         found = [self._shape(j, now[j], *given[j], learning, rng, search, by_itself, belief) for j in (0, 1)]
@@ -229,8 +268,7 @@ class Model:
             return self, posterior
         shapes = (found[0][0], found[1][0])
         model = replace(self, shapes=shapes, given=None if self.given is None else (found[0][1], found[1][1]))
-        story = adopted(now, shapes, self.decisions, (self._any(0), self._any(1)))
-        model = replace(model, story=(*self.story, *story)[-LINES:])
+        model = model.told(adopted(now, shapes, self.decisions, (self._any(0), self._any(1))))
         return model, posterior_of(shapes, self.log, model.columns, belief)
 
     def _shape(
@@ -247,7 +285,7 @@ class Model:
     ) -> tuple[Shape, Shape, bool]:
         """The shape of an output, what is given of it, and whether it is another one than before.
 
-        ``given`` and ``changed`` are as :meth:`_given` says; ``by_itself`` that the posterior has learnt its
+        ``given`` and ``changed`` are as :func:`given_of` says; ``by_itself`` that the posterior has learnt its
         hyperparameters; ``belief`` at all rows of the log decides the noise where it is uneven.
         """
         assert self.log is not None
@@ -262,14 +300,13 @@ class Model:
                 now = replace(now, base=given.base)
         if len(self.log.outcomes(output)) < learning.least:
             return (given if changed or self.given is None else now), given, changed
-        if self.given is None:
-            learning = replace(learning, spread=min(learning.spread, SPREAD))
-        uneven = None
+        uneven, moves = None, self.shapes is not None and self.shapes[1 - output].memory > 0.0
         if belief is not None:
             uneven = row_noise(now, self.log.noise[:, output], belief.mean[:, output], belief.std[:, output])
-        judgement = Judgement.of(self.log, output, learning, rng, returned=self.returned, noise=uneven)
+        learning, returned = self.manner(learning), self.returned
+        judgement = Judgement.of(self.log, output, learning, rng, returned=returned, noise=uneven, moves=moves)
         if not by_itself:
-            given = given.having(now, given.variance(self.log.contexts))
+            given = given.having(now, given.variance(self.log.contexts), self.log.span)
             now, _ = judgement.fitted(now, given, starts=2 if search else 1)
             if uneven is not None and self.given is not None and now.alike(given):
                 now = judgement.trusted(now, given, TRUST)
@@ -278,39 +315,3 @@ class Model:
             changed |= not best.alike(now)
             now = best
         return now, given, changed
-
-    def _given(self, output: int, posterior: Posterior | None) -> tuple[Shape, bool]:
-        """What is given of an output, moved to the mean and scale of its outcomes where they contradict it.
-
-        With whether it is another than before.
-        """
-        assert self.features is not None
-        assert self.log is not None
-        values, now = self.log.outcomes(output), None if self.shapes is None else self.shapes[output]
-        kind = kind_of(self.kinds[output], posterior, self.log, output, self.columns)
-        mean, std = (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
-        if self.given is None:
-            before = 0.0 if now is None else math.sqrt(now.constant)
-            std = max(std, before) or 0.1 * abs(mean) or 1.0  # picked outcomes are alike: never a smaller scale
-            every = now is not None and now.every_column
-            given = of_kind(Shape.guess(self.features, mean, std, every_column=every), kind, values)
-            return (given if now is None else given.in_kind_of(now)), True
-        given = self.given[output]
-        changed = kind != given.kind
-        if changed or kind == BINARY:
-            given = of_kind(given, kind, values)
-        if len(values) < FEW:
-            return given, changed
-        variance = given.variance(self.log.contexts) + given.constant
-        total = math.sqrt(variance + given.noise**2)
-        if abs(mean - given.mean) <= FAR * total and std <= FAR * total:
-            return given, changed
-        return given.rescaled(mean, max(1.0, min(std, LARGEST) / total), variance), True
-
-
-def _in_order(round: Round, observed: Outcomes) -> Outcomes:
-    """The same outcomes in an order that does not depend on how arms are listed: sums then have the same bits."""
-    keys = (*observed.values.T, *round.contexts[observed.arms].T, group_keys(round)[observed.arms])
-    order = np.lexsort(keys)
-    noise = None if observed.noise is None else observed.noise[order]
-    return Outcomes(arms=observed.arms[order], values=observed.values[order], noise=noise)

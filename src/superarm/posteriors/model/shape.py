@@ -10,8 +10,10 @@ import numpy as np
 from superarm.arguments import Array
 from superarm.kernels.combinations import PairOfKernels, ProductKernel, SumKernel
 from superarm.kernels.effects import Constant, GroupEffects, OfColumns, Trend
+from superarm.kernels.fading import Fading
 from superarm.kernels.kernel import Kernel, parameters
 from superarm.kernels.scaled import ScaledKernel
+from superarm.kernels.seasons import Seasons
 from superarm.kernels.stationary import Matern52, Stationary
 from superarm.posteriors.model.features import Features
 from superarm.storage import storable
@@ -20,6 +22,8 @@ QUIET = 0.3  # first guess of the noise, as a share of the standard deviation of
 SMALLEST, LARGEST = 1e-70, 1e70  # scales of outcomes: hyperparameters learnt around their squares are numbers
 DEVIATION = 0.1  # the same of a function of a group's own
 NORMAL, BINARY, COUNT = "normal", "binary", "count"
+MEMORY = 3.0  # the same of the memory, as a multiple of the rounds that outcomes are of
+SEASON = 0.3  # the same of what returns with a season, as a share of the variance of what stays
 EFFECT = 0.3  # first guess of the variance of a group effect, as a share of that of the shared function
 
 
@@ -54,10 +58,13 @@ class Effects:
         return 2 if self.fresh else 1 if self.offset or self.deviation else 0
 
 
-@storable(upgrade=lambda fields: {"kind": NORMAL, "usual": 1.0, **fields})
+_NEW = {"kind": NORMAL, "usual": 1.0, "memory": 0.0, "even": False, "seasons": ()}
+
+
+@storable(upgrade=lambda fields: {**_NEW, **fields})
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """Kernel of the features, noise, mean, variance of a constant (0: none), and group effects."""
+    """Kernel of the features, noise, mean, variance of a constant (0: none), group effects, and what fades."""
 
     base: Kernel
     noise: float  # standard deviation
@@ -66,6 +73,9 @@ class Shape:
     effects: Effects = Effects()
     kind: str = NORMAL  # of its outcomes: what their noise depends on
     usual: float = 1.0  # what is expected of counts where the noise is the one above
+    memory: float = 0.0  # rounds after which all but the constant has become another; 0: it stays as it is
+    even: bool = False  # whether it turns evenly, and not by steps of a random walk
+    seasons: tuple[tuple[float, float], ...] = ()  # periods in rounds, ascending, each with the size of what returns
 
     @staticmethod
     def guess(features: Features, mean: float, std: float, *, every_column: bool = False) -> Shape:
@@ -97,6 +107,11 @@ class Shape:
         kernel = self.base
         if columns:
             kernel = GroupEffects(base=kernel, features=dimension, **vars(self.effects))
+        if self.memory:
+            kernel = ProductKernel(kernel, Fading(column=dimension + 1, memory=self.memory, even=self.even))
+        if self.seasons:
+            periods, sizes = zip(*self.seasons, strict=True)
+            kernel = ProductKernel(kernel, Seasons(column=dimension + 1, periods=periods, sizes=sizes))
         return SumKernel(kernel, Constant(self.constant)) if self.constant else kernel
 
     def learnt(self, kernel: Kernel, noise: float) -> Shape:
@@ -104,14 +119,41 @@ class Shape:
         if self.constant:
             assert isinstance(kernel, SumKernel)
             kernel = kernel.first
+        memory, seasons = 0.0, self.seasons
+        if seasons:
+            assert isinstance(kernel, ProductKernel)
+            returning, kernel = kernel.second, kernel.first
+            assert isinstance(returning, Seasons)
+            seasons = tuple(zip(returning.periods, returning.sizes, strict=True))
+        if self.memory:
+            assert isinstance(kernel, ProductKernel)
+            fading, kernel = kernel.second, kernel.first
+            assert isinstance(fading, Fading)
+            memory = fading.memory
+        moving = replace(self, noise=noise, memory=memory, seasons=seasons)
         if not isinstance(kernel, GroupEffects):
-            return replace(self, base=kernel, noise=noise)
+            return replace(moving, base=kernel)
         effects = Effects(offset=kernel.offset, deviation=kernel.deviation, fresh=kernel.fresh)
-        return replace(self, base=kernel.base, noise=noise, effects=effects)
+        return replace(moving, base=kernel.base, effects=effects)
 
-    def having(self, like: Shape, variance: float) -> Shape:
-        """With first guesses of the effects that another shape has; ``variance`` is that of the shared function."""
-        return replace(self, effects=Effects.guess(like.effects.present, variance))
+    @property
+    def columns(self) -> int:
+        """How many columns points need beside the features: the group, and t."""
+        return 2 if self.memory or self.seasons else self.effects.columns
+
+    def having(self, like: Shape, variance: float, span: float) -> Shape:
+        """With first guesses of the effects, the memory and the seasons that another shape has.
+
+        ``variance`` is that of the shared function, ``span`` the rounds that outcomes are of.
+        """
+        effects, memory = Effects.guess(like.effects.present, variance), MEMORY * span if like.memory else 0.0
+        seasons = tuple((period, SEASON) for period in like.periods)
+        return replace(self, effects=effects, memory=memory, even=like.even, seasons=seasons)
+
+    @property
+    def periods(self) -> tuple[float, ...]:
+        """After how many rounds something returns."""
+        return tuple(period for period, _ in self.seasons)
 
     @property
     def every_column(self) -> bool:
@@ -122,7 +164,9 @@ class Shape:
         """Whether both differ in the values of hyperparameters alone."""
         same = stationary_kind(self.base) is stationary_kind(other.base)
         sizes = len(parameters(self.base)) == len(parameters(other.base))
-        return same and sizes and self.effects.present == other.effects.present and self.kind == other.kind
+        fades = (self.memory > 0.0, self.even) == (other.memory > 0.0, other.even)
+        moves = fades and self.periods == other.periods
+        return same and sizes and moves and self.effects.present == other.effects.present and self.kind == other.kind
 
     def in_kind_of(self, other: Shape) -> Shape:
         """With the stationary kernel of the kind that another shape has."""

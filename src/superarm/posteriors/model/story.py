@@ -40,6 +40,10 @@ def _changes(old: Shape | None, new: Shape) -> Iterator[str]:
         )
     if new.effects.present != old.effects.present:
         yield effects_in_words(new.effects)
+    if (new.memory > 0.0, new.even) != (old.memory > 0.0, old.even):
+        yield drift_in_words(new)
+    if new.periods != old.periods:
+        yield seasons_in_words(new)
     if stationary_kind(new.base) is not stationary_kind(old.base):
         yield f"smoothness of {getattr(stationary_kind(new.base), '__name__', 'another kernel')}"
     elif len(parameters(new.base)) != len(parameters(old.base)):
@@ -57,3 +61,23 @@ def effects_in_words(effects: Effects) -> str:
     if fresh:
         parts.append(f"a constant drawn anew in every round (standard deviation {effects.fresh**0.5:.3g})")
     return f"every group adds {' and '.join(parts)}" if parts else "groups add nothing of their own"
+
+
+def drift_in_words(shape: Shape) -> str:
+    """How what is true changes from round to round."""
+    if not shape.memory:
+        return "what is true stays as it is"
+    way = "evenly" if shape.even else "by small steps"
+    return f"what is true changes from round to round, {way}: a memory of {shape.memory:.3g} rounds"
+
+
+def seasons_in_words(shape: Shape) -> str:
+    """What returns after some rounds."""
+    each = [f"{period:g} rounds (size {size**0.5:.3g} of what stays)" for period, size in shape.seasons]
+    return f"something returns every {' and every '.join(each)}" if each else "nothing returns with a season"
+
+
+def broke(output: int, decisions: int, t: int, nats: float) -> str:
+    """That an output was found to be another from round t on."""
+    found = f"after decision {decisions}, {NAMES[output]}: broke at t = {t} ({nats:.0f} nats)"
+    return f"{found}; what came before is forgotten"

@@ -12,17 +12,19 @@ from superarm.kernels.effects import Constant, OfColumns, Trend
 from superarm.kernels.kernel import Kernel
 from superarm.kernels.stationary import Stationary
 from superarm.posteriors.model.shape import Shape
-from superarm.posteriors.model.story import effects_in_words
+from superarm.posteriors.model.story import drift_in_words, effects_in_words, seasons_in_words
 
 LISTED = 6  # lengthscales that are written out
 
 
 def shape_in_words(shape: Shape) -> str:
-    """Kernel, noise, mean and group effects."""
+    """Kernel, noise, mean, group effects, memory and seasons."""
     about = "" if shape.mean == 0.0 and shape.constant == 0.0 else f"; around {shape.mean:.3g}"
     if shape.constant:
         about += f" (give or take {math.sqrt(shape.constant):.3g})"
-    return f"{kernel_in_words(shape.base)}; noise {shape.noise:.3g}{about}; {effects_in_words(shape.effects)}"
+    drift = f"; {drift_in_words(shape)}" if shape.memory else ""
+    drift += f"; {seasons_in_words(shape)}" if shape.seasons else ""
+    return f"{kernel_in_words(shape.base)}; noise {shape.noise:.3g}{about}; {effects_in_words(shape.effects)}{drift}"
 
 
 def kernel_in_words(kernel: Kernel) -> str:

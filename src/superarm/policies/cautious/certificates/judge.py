@@ -69,6 +69,11 @@ class Judged:
         return bool(self.vouched.any() and not self.promised.any())
 
     @property
+    def least_risk(self) -> float:
+        """p of the promised group that is likeliest to keep its promise; 0 where there is none."""
+        return float(self.p_broken[self.promised].min(initial=1.0)) if self.promised.any() else 0.0
+
+    @property
     def risk(self) -> float:
         """Expected number of broken promises."""
         return float(self.p_broken.sum())

@@ -1,0 +1,47 @@
+"""What is given of an output, at the scale of the outcomes that came."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+from superarm.posteriors.model.conditioned import LEAST, kind_of
+from superarm.posteriors.model.noise import of_kind
+from superarm.posteriors.model.shape import BINARY, LARGEST, Shape
+from superarm.posteriors.posterior import Posterior
+
+Model: TypeAlias = Any  # superarm.posteriors.model.Model, which is made of this
+
+FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
+FEW = 3  # outcomes before a scale is taken from them
+
+
+def given_of(model: Model, output: int, posterior: Posterior | None) -> tuple[Shape, bool]:
+    """What is given of an output, moved to the mean and scale of its outcomes where they contradict it.
+
+    With whether it is another than before.
+    """
+    assert model.features is not None
+    assert model.log is not None
+    values, now = model.log.outcomes(output), None if model.shapes is None else model.shapes[output]
+    kind = kind_of(model.kinds[output], posterior, model.log, output, model.columns)
+    mean, std = (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
+    if model.given is None:
+        before = 0.0 if now is None else math.sqrt(now.constant)
+        std = max(std, before) or 0.1 * abs(mean) or 1.0  # picked outcomes are alike: never a smaller scale
+        every = now is not None and now.every_column
+        given = of_kind(Shape.guess(model.features, mean, std, every_column=every), kind, values)
+        return (given if now is None else given.in_kind_of(now)), True
+    given = model.given[output]
+    if model.since[output] and len(values) < LEAST:
+        kind = given.kind  # a break does not make clicks of margins
+    changed = kind != given.kind
+    if changed or kind == BINARY:
+        given = of_kind(given, kind, values)
+    if len(values) < FEW:
+        return given, changed
+    variance = given.variance(model.log.contexts) + given.constant
+    total = math.sqrt(variance + given.noise**2)
+    if abs(mean - given.mean) <= FAR * total and std <= FAR * total:
+        return given, changed
+    return given.rescaled(mean, max(1.0, min(std, LARGEST) / total), variance), True

@@ -1,0 +1,109 @@
+"""What a model does where the truth moves: it forgets what was before a break, and lets what it knows fade."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from superarm.posteriors.learning import Learning
+from superarm.posteriors.model.breaks import SILENT, breaks, noise_at
+from superarm.posteriors.model.conditioned import Shapes, belief_at, posterior_of
+from superarm.posteriors.model.evidence import Judgement
+from superarm.posteriors.model.given import given_of
+from superarm.posteriors.model.story import adopted, broke
+from superarm.posteriors.posterior import Posterior
+from superarm.round import Outcomes, Round
+
+LOOKS = 8  # decisions from which on a drift is looked for, four times until there are twice as many
+
+Model: TypeAlias = Any  # superarm.posteriors.model.Model, which is made of this
+
+
+def of_today(since: tuple[int, int], round: Round, observed: Outcomes) -> Outcomes:
+    """Without outcomes that come late, from before the break of their output."""
+    if round.t >= max(since):
+        return observed
+    forgotten = round.t < np.array(since)
+    return Outcomes(arms=observed.arms, values=np.where(forgotten, np.nan, observed.values), noise=observed.noise)
+
+
+def after_breaks(
+    model: Model, posterior: Posterior, learning: Learning, rng: np.random.Generator
+) -> tuple[Model, Posterior]:
+    """The model that has forgotten what was before a break, where its alarm rings and there was one.
+
+    What was learnt of scale, smoothness and noise stays, as a first guess. Groups that differ by what is not known yet
+    look like a break in every round that brings others: it must explain more than they could.
+    """
+    if not model.alarm.rings:
+        return model, posterior
+    assert model.log is not None
+    log, since, shapes = model.log, list(model.since), model.learnt_by(posterior)
+    belief = belief_at(posterior, log, model.columns) if model.uneven else None
+    found = breaks(
+        log,
+        shapes,
+        (given_of(model, 0, posterior)[0].noise, given_of(model, 1, posterior)[0].noise),
+        belief,
+        model.alarm,
+    )
+    if not found:
+        return model, posterior
+    for output in list(found):
+        noise, returned = noise_at(log, output, shapes[output], belief), model.returned
+        judgement = Judgement.of(log, output, model.manner(learning), rng, returned=returned, noise=noise)
+        if judgement.without_break(shapes[output], given_of(model, output, posterior)[0]) >= found[output].normal:
+            del found[output]
+    if not found:
+        return replace(model, alarm=model.alarm.answered(found=False)), posterior
+    for output, each in found.items():
+        log, since[output] = log.since(output, each.t), each.t
+    lines = [broke(output, model.decisions, each.t, each.nats) for output, each in sorted(found.items())]
+    model = replace(model, shapes=shapes, given=shapes, log=log, since=(since[0], since[1]), alarm=SILENT)
+    begun = belief_at(None, log, model.columns) if model.uneven else None
+    return model.told(lines), posterior_of(shapes, log, model.columns, begun)
+
+
+def is_look(decisions: int) -> bool:
+    """Whether a drift is looked for after so many decisions, whatever the alarm says.
+
+    >>> [n for n in range(60) if is_look(n)]
+    [8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56]
+    """
+    return decisions >= LOOKS and decisions % (2 ** (decisions.bit_length() - 1) // 4) == 0
+
+
+def drifting(
+    model: Model, posterior: Posterior, learning: Learning, rng: np.random.Generator
+) -> tuple[Model, Posterior]:
+    """The model that believes in a drift where the evidence asks for one, and in nothing else that it did not before.
+
+    Other structure is looked for by the schedule of learning.
+    """
+    assert model.log is not None
+    now = model.learnt_by(posterior)
+    belief = belief_at(posterior, model.log, model.columns) if model.uneven else None
+    shapes, given, looked = list(now), list(model.given or now), list[int]()
+    for output in (1, 0, 1):
+        moves = shapes[1 - output].memory > 0.0  # less is needed then
+        again = output in looked and not moves
+        its_given, changed = given_of(model, output, posterior)
+        if shapes[output].memory or again or len(model.log.outcomes(output)) < learning.least:
+            continue
+        if changed and model.given is not None:
+            continue  # outcomes contradict its scale: that comes first
+        looked.append(output)
+        noise, returned = noise_at(model.log, output, now[output], belief), model.returned
+        judgement = Judgement.of(
+            model.log, output, model.manner(learning), rng, returned=returned, noise=noise, moves=moves
+        )
+        shapes[output], given[output] = judgement.drifting(now[output], its_given)
+    both: Shapes = (shapes[0], shapes[1])
+    if both == now:
+        return model, posterior
+    model = replace(model, shapes=both, given=None if model.given is None else (given[0], given[1]))
+    model = model.told(adopted(now, both, model.decisions))
+    assert model.log is not None
+    return model, posterior_of(both, model.log, model.columns, belief)
