@@ -100,6 +100,15 @@ def test_one_outcome_far_out_is_no_break():
     assert model.since == (0, 0)
 
 
+def test_a_few_noisy_outcomes_are_no_break():
+    """Of a few rows little noise was learnt, and the next ones are far out; a federated round was such a case."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        data = [(arrived(t, rng), np.arange(3), rng.normal(0.1, 0.02, (3, 2))) for t in range(1, 10)]
+        model, _ = learnt(*fresh_model(None), data)
+        assert model.since == (0, 0)
+
+
 class Reference(Kernel):
     """A squared exponential times a memory, as scikit-learn takes kernels."""
 

@@ -35,6 +35,7 @@ BROKE_TOO = 2.0  # the same where the other output broke
 LATEST = (1, 2, 3, 5, 9, 17)  # of the last so many rounds a break may be the first
 RECENT = 80  # rows, the latest, that are looked at in any case
 MATURE = 6  # rounds that must lie before a break: first it takes some to see how groups differ
+ENOUGH = 40  # rows that must lie before a break: of fewer, noise is hardly known, and its guess may be far too small
 OLDER = 200  # rows of all that are looked at beside them, at most
 TAILS = 3.669  # as in the watch: innovations count by the density of t with 5 degrees of freedom
 
@@ -115,7 +116,7 @@ def noise_at(log: Log, output: int, shape: Shape, belief: Belief | None) -> RowN
 
 
 def break_in(log: Log, output: int, shape: Shape, belief: Belief | None = None) -> Break | None:
-    """Where the past says least of an output, if it does; None where too few rounds were seen."""
+    """Where the past says least of an output, if it does; None where too little was seen before."""
     rows = np.union1d(log.sample(output, OLDER), np.flatnonzero(log.present[:, output])[-RECENT:])
     rows = rows[np.argsort(log.rounds[rows], kind="stable")]
     uneven = noise_at(log, output, shape, belief)
@@ -140,6 +141,8 @@ def _break(kernel: Kernel, noise: Array, points: Array, values: Array, rounds: A
         if together is None or back > len(distinct) - MATURE:
             break
         first = int(np.searchsorted(rounds, distinct[-back]))
+        if first < ENOUGH:
+            break
         alone = _log_densities(covariance[first:, first:], values[first:])
         if alone is not None:
             nats, normal = (alone - together[:, first:]).sum(axis=1).tolist()
