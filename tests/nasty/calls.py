@@ -233,7 +233,7 @@ CALLS: dict[str, Call] = {
             sa.Outcomes.of,
             {"round": a_round(), "arms": [0, 1], "outcomes": [[0.5, 0.5], [0.1, 0.1]], "noise_std": 0.1},
         ),
-        takes={"noise_std": ("none",)},
+        takes={"noise_std": ("none", "missing")},
     ),
     "AtMost": Call(_with(sa.AtMost, k=2, per_group=1)),
     "Exactly": Call(_with(sa.Exactly, k=2, per_group=1)),
