@@ -6,6 +6,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import superarm as sa
 
 HEAVY = ["numba", "scipy.optimize", "polars", "pandas", "altair", "joblib", "typer", "rich", "sklearn", "cupy"]
@@ -80,3 +82,12 @@ def test_public_names():
     for name in sa.__all__:
         assert hasattr(sa, name), name
         assert name == "errors" or name.startswith("__") or getattr(sa, name).__doc__, name
+
+
+def test_a_client_says_what_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx", None)  # as where it is not installed
+    monkeypatch.delitem(sys.modules, "superarm.client.client", raising=False)
+    with pytest.raises(
+        ImportError, match=r"superarm.Client needs httpx: install it by  pip install 'superarm\[client\]'"
+    ):
+        sa.Client  # noqa: B018

@@ -78,7 +78,12 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(_LATER[name])
+    try:
+        module = import_module(_LATER[name])
+    except ModuleNotFoundError as error:
+        if error.name != "httpx":
+            raise
+        raise ImportError(f"superarm.{name} needs httpx: install it by  pip install 'superarm[client]'") from None
     return getattr(module, name) if name in ("simulate", "compare", "Client", "AsyncClient") else module
 
 
