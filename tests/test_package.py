@@ -86,7 +86,8 @@ def test_public_names():
 
 def test_a_client_says_what_it_needs(monkeypatch):
     monkeypatch.setitem(sys.modules, "httpx", None)  # as where it is not installed
-    monkeypatch.delitem(sys.modules, "superarm.client.client", raising=False)
+    for name in ("client", "connection"):
+        monkeypatch.delitem(sys.modules, f"superarm.client.{name}", raising=False)
     with pytest.raises(
         ImportError, match=r"superarm.Client needs httpx: install it by  pip install 'superarm\[client\]'"
     ):

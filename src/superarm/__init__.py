@@ -62,10 +62,10 @@ if TYPE_CHECKING:
 
 # The world around a round is imported when it is first asked for: playing a round needs neither frames nor plots.
 _LATER = {
-    "simulate": "superarm.simulation",
-    "Client": "superarm.client.client",
-    "AsyncClient": "superarm.client.asynchronous",
-    "compare": "superarm.comparison",
+    "simulate": "superarm.simulation:simulate",
+    "Client": "superarm.client.client:Client",
+    "AsyncClient": "superarm.client.asynchronous:AsyncClient",
+    "compare": "superarm.comparison:compare",
     "environments": "superarm.environments",
     "datasets": "superarm.datasets",
     "experiments": "superarm.experiments",
@@ -78,13 +78,9 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = import_module(_LATER[name])
-    except ModuleNotFoundError as error:
-        if error.name != "httpx":
-            raise
-        raise ImportError(f"superarm.{name} needs httpx: install it by  pip install 'superarm[client]'") from None
-    return getattr(module, name) if name in ("simulate", "compare", "Client", "AsyncClient") else module
+    module, _, member = _LATER[name].partition(":")
+    found = import_module(module)
+    return getattr(found, member) if member else found
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -11,6 +10,8 @@ def _version() -> str:
     try:
         return version("superarm")
     except PackageNotFoundError:  # imported from its source, which says it too
+        import tomllib
+
         project = Path(__file__).parents[2] / "pyproject.toml"
         return str(tomllib.loads(project.read_text("utf-8"))["project"]["version"]) if project.exists() else "unknown"
 

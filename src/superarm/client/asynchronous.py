@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-import httpx
-
 from superarm.arguments import positive
 from superarm.client import calls
-from superarm.client.answers import AGAIN, error_of, pause
 from superarm.client.calls import Call
-from superarm.errors import InvalidArgument, StoreUnavailable, type_of
+from superarm.client.connection import Patience, Unreachable, awaited, checked_session
 from superarm.sessions.decision import Decision, Receipt
 from superarm.sessions.outcomes import Rebase
 
@@ -52,16 +48,9 @@ class AsyncClient:
         timeout: float = 30.0,
         patience: float = 60.0,
     ) -> None:
-        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-            raise InvalidArgument("url", "that of a service, as http://127.0.0.1:8000", type_of(url))
-        if not isinstance(session, str) or not session:
-            raise InvalidArgument("session", "the name of a session", type_of(session))
-        if token is not None and not (isinstance(token, str) and token.isascii() and token.isprintable()):
-            raise InvalidArgument("token", "a token as superarm token create prints it, or None", type_of(token))
-        self.session = session
+        self.session = checked_session(session)
         self._patience = positive("patience", patience)
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._http = httpx.AsyncClient(base_url=url.rstrip("/"), headers=headers, timeout=positive("timeout", timeout))
+        self._http = awaited(url, token, timeout)
 
     def __repr__(self) -> str:
         return f"AsyncClient({str(self._http.base_url)!r}, session={self.session!r})"
@@ -173,24 +162,19 @@ class AsyncClient:
         return await self._made(calls.events(self.session, after))
 
     async def _made(self, call: Call[A]) -> A:
-        end, tries = time.monotonic() + self._patience, 0
+        patience = Patience(self._patience)
         while True:
             try:
                 answer = await self._http.request(
                     call.method, call.path, content=call.content, headers=dict(call.headers), params=dict(call.query)
                 )
-            except httpx.TransportError as error:
-                wait, failure = pause(tries, None), f"the service cannot be reached ({error})"
+            except Unreachable as error:
+                wait = patience.broken_off(error)
             else:
                 if answer.is_success:
                     return call.reads(answer.content)
-                if answer.status_code not in AGAIN:
-                    raise error_of(answer.status_code, answer.content)
-                wait, failure = pause(tries, answer.headers.get("retry-after")), f"it answered {answer.status_code}"
-            if time.monotonic() + wait > end:
-                raise StoreUnavailable(f"{failure}; ask again under the same key to learn what was kept")
-            await asyncio.sleep(wait)
-            tries += 1
+                wait = patience.refused(answer)
+            await asyncio.sleep(wait)  # it ends with the patience
 
     async def close(self) -> None:
         """Let go of the connections."""

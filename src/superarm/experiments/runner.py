@@ -93,7 +93,7 @@ class Unit:
                 for row in self.experiment.play(policy, environment, rounds=self.experiment.rounds, seed=entropy):
                     rows.append(row)
                     pulse.write(b".")
-            except Exception as error:
+            except Exception as error:  # of anybody's code, which is told where it went wrong and raised as it is
                 error.add_note(f"policy {self.policy}, round {len(rows) + 1} of run {self.run}")
                 raise
         table = as_parquet(pl.DataFrame(rows, schema=PLAYED))

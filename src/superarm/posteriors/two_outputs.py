@@ -36,13 +36,11 @@ from superarm.posteriors.outputs import (
     mean_at,
 )
 from superarm.posteriors.posterior import Belief, checked_contexts, checked_outcomes
-from superarm.round import checked_noises
+from superarm.posteriors.told_noise import weights_of
 from superarm.storage import storable
 
 # Share of the prior variance up to which a difference of covariances may be rounding.
 NEGLIGIBLE = 1e-14
-# Outcomes of a noise that is told count as at most so many of the usual one, and as no fewer than its inverse.
-HEAVIEST = 1e12
 # Outcomes up to this have squares that can be summed.
 LARGEST_OUTCOME = 1e152
 
@@ -122,7 +120,7 @@ class TwoOutputs:
         """The state that has also seen outcomes ``(N, 2)``, of noises ``(N, 2)``; the same where there are none."""
         x = checked_contexts(contexts, self.history.dimension)
         y = checked_outcomes(outcomes, len(x))
-        weights = self._weights(noise_std, y)
+        weights = weights_of(noise_std, self.noise_std, y)
         self._check_dimension(x)
         present = ~np.isnan(y)
         rows = present.any(axis=1)
@@ -147,15 +145,6 @@ class TwoOutputs:
         if any(engine.needs_data for engine in state.engines):
             return state
         return replace(state, history=history.forgotten())
-
-    def _weights(self, noise_std: npt.ArrayLike | None, y: Array) -> Array | None:
-        """(N, 2) how many outcomes of the usual noise each of y is worth, 0 where none came; None: each is worth 1."""
-        told = None if noise_std is None else checked_noises(noise_std, len(y))
-        if told is None or np.isnan(told).all():
-            return None
-        usual = np.asarray(self.noise_std)
-        weights = np.clip(np.square(usual / np.where(np.isnan(told), usual, told)), 1.0 / HEAVIEST, HEAVIEST)
-        return np.where(np.isnan(y), 0.0, weights)
 
     def observed(self) -> tuple[Observations, ...]:
         """All that each engine has seen, as if at once; something was observed."""

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import superarm as sa
-from superarm.policies.cautious.cautious_tcgp_ucb import LESSON
 from superarm.policies.cautious.lesson import with_lesson
 from superarm.policies.cautious.trial import on_credit
+from superarm.policies.cautious.uncertified import LESSON
 
 NOISY = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.3, variance=0.1), noise_std=0.45, mean=0.5)
 

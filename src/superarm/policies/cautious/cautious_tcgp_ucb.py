@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -26,14 +26,14 @@ from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.certificates.limits import NO_LIMITS, Limits
 from superarm.policies.cautious.certificates.widening import NONE, Widening
 from superarm.policies.cautious.delayed import MindsDecisions
-from superarm.policies.cautious.explore import Uncertainty, explore
+from superarm.policies.cautious.explore import Uncertainty
 from superarm.policies.cautious.grounds import CertifiedGrounds
 from superarm.policies.cautious.ledger import Ledger
-from superarm.policies.cautious.lesson import with_lesson
 from superarm.policies.cautious.opening import opening
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.searches import GroupSearch, SubsetSearch
-from superarm.policies.cautious.trial import on_credit, trial
+from superarm.policies.cautious.trial import trial
+from superarm.policies.cautious.uncertified import uncertified
 from superarm.policies.cautious.untried import Reasons, UntriedGroups, Why
 from superarm.policies.cautious.watch import Residuals, Watch
 from superarm.policies.explanation.explain import MOST, checked_selection, explained
@@ -47,13 +47,8 @@ from superarm.round import Outcomes, Round
 from superarm.selection import Kind, Selection
 
 LONGEST = 10**9  # rounds of a horizon
-RISKY = 0.5  # probability of a broken promise beyond which exploring adds no second arm, where the model is learnt
-HOPELESS = (
-    0.95  # the same of every group, beyond which nothing is explored after a break: promises are of the old truth
-)
 SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
 EXPLORING_OUT = 2  # decisions that explore at a time, by default: docs/promises.md shows others
-LESSON = 1.0  # broken promises expected of a round on credit with its lesson, at most
 MOST_OUT = 1000  # decisions that are out at a time, by default
 
 _NEW = {"opening": 0.0, "horizon": None, "watch": None, "exploring_out": EXPLORING_OUT, "most_out": MOST_OUT}
@@ -262,17 +257,9 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
             reasons = Reasons(len(search.round.labels), why, self.ledger.account.savings)
             if waits:
                 return Kind.WAITING, known, reasons
-            risk = 1.0 if self.learner.learning is None else RISKY  # a prior that is only a guess may be hopeless
-            hopeful, coming = search.hopeful(), search.coming
-            arms = explore(known, search.judge, search.index, search.order, hopeful, risk=risk, coming=coming)
-            explored = search.candidate(arms)
-            if len(arms) > len(known.arms) and not (self._broke and explored.judged.least_risk > HOPELESS):
-                return Kind.EXPLORING, replace(explored, underfilled=known.underfilled), reasons
-            chosen = (on_credit(search) or known) if best is None else best
-            if best is None and self.learner.learning is not None:
-                chosen = with_lesson(chosen, search, self.must_teach, LESSON)
-            # The empty super arm breaks no promise.
-            return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen, reasons
+            learns = self.learner.learning is not None
+            kind, chosen = uncertified(search, best, known, self.must_teach, learns=learns, broke=self._broke)
+            return kind, chosen, reasons
         teaches = self._teaches(search)
         opened, reasons = opening(best, search, self.ledger.expectant(), teaches)
         tried = opened or trial(best, search, balance=self.ledger.account.savings, teaches=teaches)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from litestar import Response, post, put
@@ -112,7 +113,7 @@ async def correct(
 )
 async def played(request: Asked, name: Name, id: Id) -> bodies.StateTold:
     """Whatever comes of it; outcomes say so too."""
-    return await _said(request, name, id, "played")
+    return await _said(request, name, id, Session.played)
 
 
 @post(
@@ -124,16 +125,16 @@ async def played(request: Asked, name: Name, id: Id) -> bodies.StateTold:
 )
 async def withdraw(request: Asked, name: Name, id: Id) -> bodies.StateTold:
     """Nothing is waited for any more, and its key is used up."""
-    return await _said(request, name, id, "withdraw")
+    return await _said(request, name, id, Session.withdraw)
 
 
-async def _said(request: Asked, name: str, id: str, what: str) -> bodies.StateTold:
+async def _said(request: Asked, name: str, id: str, say: Callable[[Session, str], None]) -> bodies.StateTold:
     sessions = sessions_of(request)
 
     def told(session: Session) -> bodies.StateTold:
         changes(sessions, name)
         named = meant(session, id)
-        getattr(session, what)(named)
+        say(session, named)
         return bodies.StateTold(decision=named, state=session.state(named))
 
     return await sessions.do(name, told)

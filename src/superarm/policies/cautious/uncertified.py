@@ -1,0 +1,48 @@
+"""What is played where nothing can be certified: arms to explore, or the likeliest groups, on credit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from superarm.policies.cautious.explore import explore
+from superarm.policies.cautious.lesson import with_lesson
+from superarm.policies.cautious.search import Candidate, Search
+from superarm.policies.cautious.trial import on_credit
+from superarm.selection import Kind
+
+RISKY = 0.5  # probability of a broken promise beyond which exploring adds no second arm, where the model is learnt
+HOPELESS = 0.95  # the same of every group, beyond which nothing is explored after a break: promises are of old truths
+LESSON = 1.0  # broken promises expected of a round on credit with its lesson, at most
+
+
+def uncertified(
+    search: Search, best: Candidate | None, known: Candidate, must_teach: float, *, learns: bool, broke: bool
+) -> tuple[Kind, Candidate]:
+    """Explore, or play the best there is, and on what ground.
+
+    Parameters
+    ----------
+    search
+        of this round
+    best
+        what is certified but does not do: too few arms, or by the user's word alone; None where nothing is
+    known
+        the same, or the empty super arm
+    must_teach
+        as the policy has it
+    learns
+        whether the prior is only a guess, which may be hopeless
+    broke
+        whether the second outcome is another than it once was
+    """
+    risk = RISKY if learns else 1.0
+    hopeful, coming = search.hopeful(), search.coming
+    arms = explore(known, search.judge, search.index, search.order, hopeful, risk=risk, coming=coming)
+    explored = search.candidate(arms)
+    if len(arms) > len(known.arms) and not (broke and explored.judged.least_risk > HOPELESS):
+        return Kind.EXPLORING, replace(explored, underfilled=known.underfilled)
+    chosen = (on_credit(search) or known) if best is None else best
+    if best is None and learns:
+        chosen = with_lesson(chosen, search, must_teach, LESSON)
+    # The empty super arm breaks no promise.
+    return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen
