@@ -51,6 +51,8 @@ from superarm.sessions.decision import Decision
 from superarm.sessions.session import Session
 from superarm.storage import storable
 from superarm.version import __version__
+from superarm.workers.connect import connect
+from superarm.workers.workers import Workers
 
 if TYPE_CHECKING:
     from superarm import calibration, datasets, environments, experiments, federated, theory
@@ -150,6 +152,8 @@ __all__ = [
     "Clairvoyant",
     "load",
     "storable",
+    "connect",
+    "Workers",
     "Session",
     "Decision",
     "Client",

@@ -1001,6 +1001,7 @@ CALLS: dict[str, Call] = {
     ),
     "federated.null_check": Call(_with(sa.federated.null_check, advantages=[0.1, -0.1])),
     "federated.DrawnUtility": Call(_with(sa.federated.DrawnUtility, seed=0)),
+    "connect": Call(_with(sa.connect, workers="here")),
     "check_store": Call(_with(sa.check_store, make_store=MemoryStore), takes={"make_store": CALLABLE}),
     "check_environment": Call(
         lambda: (sa.check_environment, {"environment": federated(), "rounds": 2, "repetitions": 5, "seed": 0}),
@@ -1040,7 +1041,7 @@ LEFT_OUT: dict[str, str] = {
         )
     },
     **dict.fromkeys(("regret.super_arm_regret", "regret.total_regret"), "arithmetic, of columns as of numbers"),
-    **dict.fromkeys(("Comparable", "environments.Environment", "posteriors.Posterior"), PROTOCOL),
+    **dict.fromkeys(("Comparable", "Workers", "environments.Environment", "posteriors.Posterior"), PROTOCOL),
     **dict.fromkeys(("posteriors.Kernel", "posteriors.InducingRule"), PROTOCOL),
     **dict.fromkeys(("Sense", "Status", "Kind", "calibration.Finding"), PYTHON),
 }

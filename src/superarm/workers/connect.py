@@ -1,0 +1,68 @@
+"""From what a call is given as ``workers`` to workers."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from superarm.errors import InvalidArgument, safe_repr
+from superarm.workers.here import Here
+from superarm.workers.processes import Processes
+from superarm.workers.workers import Workers
+
+EXPECTED = "a number of processes >= 1, 'here', 'processes', 'processes:8', or workers"
+
+
+def connect(workers: int | str | Workers = "here") -> Workers:
+    """Workers, to be given as ``workers=`` to as many calls as you like; ``close()`` lets go of them.
+
+    Parameters
+    ----------
+    workers
+        a number of processes of this machine, where 1 is this process itself; ``"here"``: this process;
+        ``"processes"``: one a core, ``"processes:8"``: eight; or an object that keeps the contract
+        :class:`superarm.workers.workers.Workers`, which is given back
+
+    >>> connect(1), connect("processes:2").number
+    (Here(number=1, repeated=0), 2)
+    """
+    if isinstance(workers, str):
+        return _named(workers)
+    if isinstance(workers, Workers) and not isinstance(workers, type):
+        return workers
+    return _numbered(workers, workers)
+
+
+def _named(spec: str) -> Workers:
+    if spec == "here":
+        return Here()
+    if spec == "processes":
+        return Processes(os.cpu_count() or 1)
+    kind, _, number = spec.partition(":")
+    if kind == "processes" and number.isascii() and number.isdecimal() and len(number) < 9:
+        return _numbered(int(number), spec)
+    raise InvalidArgument("workers", EXPECTED, safe_repr(spec))
+
+
+def _numbered(number: Any, given: object) -> Workers:
+    try:
+        processes = 0 if isinstance(number, bool) else operator.index(number)
+    except TypeError:
+        processes = 0
+    if processes < 1:
+        raise InvalidArgument("workers", EXPECTED, safe_repr(given))
+    return Here() if processes == 1 else Processes(processes)
+
+
+@contextmanager
+def opened(workers: Any) -> Iterator[Workers]:
+    """Workers for one call; those that were not made by the caller are closed when it ends."""
+    found = connect(workers)
+    try:
+        yield found
+    finally:
+        if found is not workers:
+            found.close()

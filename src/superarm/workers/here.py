@@ -1,0 +1,34 @@
+"""No workers but the process that asks: tasks are done one after the other, when their results are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from superarm.workers.threads import one_thread
+from superarm.workers.workers import Item, R, S, Shared
+
+
+@dataclass(frozen=True)
+class Here:
+    """The process that asks."""
+
+    number: int = 1
+    repeated: int = 0
+
+    def share(self, value: S) -> Shared[S]:
+        return Shared(value)
+
+    def unordered(
+        self, task: Callable[[S, Item], R], items: Iterable[Item], shared: Shared[S], *, retries: int = 3
+    ) -> Iterator[tuple[int, R]]:
+        for number, item in enumerate(items):
+            with one_thread():
+                result = task(shared.handle, item)
+            yield number, result
+
+    def every_node(self, task: Callable[[], R]) -> list[R]:
+        return [task()]
+
+    def close(self) -> None:
+        """Nothing is held."""

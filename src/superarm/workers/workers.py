@@ -1,0 +1,111 @@
+"""The contract of workers, and what follows from it: results in order, and merges along a fixed tree.
+
+A task is a function of what is shared and of one item. It must be the same function of both wherever it runs: then no
+result depends on how many workers there are, on which of them got an item, or on how often one of them was killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+
+S = TypeVar("S")
+Item = TypeVar("Item")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False)
+class Shared(Generic[S]):
+    """What :meth:`Workers.share` gives for a value: only the workers that gave it know what ``handle`` means."""
+
+    handle: Any
+
+
+@runtime_checkable
+class Workers(Protocol):
+    """Those who do the tasks that are given to them; the fewer bytes a task takes and gives, the better."""
+
+    @property
+    def number(self) -> int:
+        """How many tasks are worked on at a time."""
+        ...
+
+    @property
+    def repeated(self) -> int:
+        """How many tasks were begun again so far because their worker was ended from outside."""
+        ...
+
+    def share(self, value: S) -> Shared[S]:
+        """A constant of many tasks, sent to each worker once, and kept as long as what is returned.
+
+        Its arrays may be read-only where the tasks see them.
+        """
+        ...
+
+    def unordered(
+        self, task: Callable[[S, Item], R], items: Iterable[Item], shared: Shared[S], *, retries: int = 3
+    ) -> Iterator[tuple[int, R]]:
+        """The number of each item, from 0, and what the task gives for it, in the order in which these come.
+
+        Few items more than there are workers are taken at a time, so that items may be made while others are worked on.
+        Each task has one BLAS thread: more would fight over the cores, and sums in another order give other bits. An
+        error of a task is raised as it is, and ends all. A task whose worker is killed is begun again, at most
+        ``retries`` times; where that does not help, :class:`superarm.errors.WorkerLost` comes after all other results.
+        """
+        ...
+
+    def every_node(self, task: Callable[[], R]) -> list[R]:
+        """What the task gives on each machine, to prepare or to describe them."""
+        ...
+
+    def close(self) -> None:
+        """Let go of all workers; the next task starts them again where that is possible."""
+        ...
+
+
+def in_order(
+    workers: Workers, task: Callable[[S, Item], R], items: Iterable[Item], shared: Shared[S], *, retries: int = 3
+) -> Iterator[R]:
+    """What the task gives for each item, in the order of the items; what comes early is held back.
+
+    >>> from superarm.workers.here import Here
+    >>> workers = Here()
+    >>> list(in_order(workers, pow, [1, 2, 3], workers.share(2)))
+    [2, 4, 8]
+    """
+    early: dict[int, R] = {}
+    following = 0
+    for number, result in workers.unordered(task, items, shared, retries=retries):
+        early[number] = result
+        while following in early:
+            yield early.pop(following)
+            following += 1
+
+
+def tree(merge: Callable[[R, R], R], parts: Iterable[tuple[int, R]]) -> R:
+    """All parts merged into one, neighbours first, then their neighbours: the same merges in whatever order parts come.
+
+    Parts have the numbers 0, 1, 2, ...; one without a neighbour waits for the next level. What can be merged is merged
+    at once, so that few parts are held where they come nearly in order.
+
+    >>> tree(lambda a, b: f"({a}{b})", [(2, "c"), (0, "a"), (4, "e"), (1, "b"), (3, "d")])
+    '(((ab)(cd))e)'
+    """
+    waiting: dict[tuple[int, int], R] = {}
+
+    def place(level: int, number: int, part: R) -> None:
+        while (level, number ^ 1) in waiting:
+            other = waiting.pop((level, number ^ 1))
+            part = merge(part, other) if number % 2 == 0 else merge(other, part)
+            level, number = level + 1, number // 2
+        waiting[level, number] = part
+
+    for number, part in parts:
+        place(0, number, part)
+    while len(waiting) > 1:  # the last of a level goes up alone
+        level, number = min(waiting)
+        place(level + 1, number // 2, waiting.pop((level, number)))
+    if not waiting:
+        raise ValueError("a tree needs at least one part")
+    return waiting.popitem()[1]
