@@ -29,7 +29,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-slow test-quick search lint loops soak mutants bench bench-quick peers referee lock clean FORCE
+.PHONY: help install demo test test-slow test-quick search lint loops docs docs-serve soak mutants bench bench-quick peers referee lock clean FORCE
 
 help: ## what you are reading
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,13 @@ lint: $(DEV) ## format, lint rules, types, order of imports
 
 loops: $(DEV)
 	@$(BIN)/python -c 'from superarm.experiments.runner import compile_loops; compile_loops()'
+
+docs: $(DEV) ## the documentation site, in build/docs: strict, without the network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict -q
+	@echo "built: build/docs/index.html"
+
+docs-serve: $(DEV) ## the site at http://127.0.0.1:8000, built again when a page changes
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
 bench: $(DEV) $(if $(or $(if $(ONLY),,all),$(findstring posteriors,$(ONLY))),peers) ## all times against the peers and the floor, some 20 minutes (ONLY=posteriors,...: some)
 	@$(ONE) $(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))

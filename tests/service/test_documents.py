@@ -41,8 +41,9 @@ def test_the_tutorial_from_the_command_to_the_page(tmp_path):
         first = server.stdout.readline().partition("curl")[2]
         run(f"curl --retry 60 --retry-delay 1 --retry-all-errors -sf {address}/readyz", tmp_path)
         assert '"state":"open"' in run(f"curl {first}", tmp_path)
+        pages = [ROOT / "docs/first_service.md", ROOT / "docs/service.md"]
         said = [
-            run(block.replace("http://127.0.0.1:8000", address), tmp_path) for block in blocks(ROOT / "docs/service.md")
+            run(block.replace("http://127.0.0.1:8000", address), tmp_path) for page in pages for block in blocks(page)
         ]
         assert '"state":"partial"' in said[1]
         assert '"ann"' in said[2] or '"bob"' in said[2]

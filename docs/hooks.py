@@ -1,0 +1,90 @@
+"""What MkDocs does beyond its settings: pages from elsewhere, cross-references, mathematics without scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).parents[1]
+PAGES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md", "benchmarks.md": "benchmarks/results.md"}
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages that are made from files outside this folder, and from the commands."""
+    from superarm.cli import app
+
+    made = {page: (ROOT / source).read_text(encoding="utf-8") for page, source in PAGES.items()}
+    for script in sorted(ROOT.glob("examples/*.py")):
+        made[f"examples/{script.stem}.md"] = example_page(script)
+    made["command_line.md"] = command_page(app)
+    for page, text in made.items():
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Colour prompts as a console, and link the pages that are named by their paths."""
+    text = re.sub(r"^```python\n(?=>>>)", "```pycon\n", markdown, flags=re.MULTILINE)
+    up = "../" * page.file.src_uri.count("/")
+    if page.file.src_uri in PAGES.keys() - {"benchmarks.md"}:
+        text = text.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
+    return re.sub(r"(?<!\[)`docs/(\w+\.md)`", lambda named: f"[{named[1]}]({up}{named[1]})", text)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Write mathematics as MathML, which browsers show by themselves."""
+
+    def mathml(found: re.Match[str]) -> str:
+        return convert(unescape(found[2]), display="inline" if found[1] == "span" else "block")
+
+    return re.sub(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', mathml, html, flags=re.DOTALL)
+
+
+def example_page(script: Path) -> str:
+    """A script in percent format as a page."""
+    parts = []
+    for cell in re.split(r"^# %%", script.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        head, _, body = cell.partition("\n")
+        if "markdown" in head:
+            parts.append(re.sub(r"^# ?", "", body, flags=re.MULTILINE).strip())
+        else:
+            parts.append(f"```py\n{body.strip()}\n```")
+    return f"# {script.stem[3:].replace('_', ' ').capitalize()}\n\n`examples/{script.name}`\n\n" + "\n\n".join(parts)
+
+
+def command_page(app: Any) -> str:
+    """Every command with its arguments and options, as its help tells them."""
+    import typer
+
+    group = typer.main.get_command(app)
+    parts = ["# The command line", group.help or "", *_commands(group, "superarm", 2)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _commands(group: Any, path: str, level: int) -> Iterator[str]:
+    for name, command in group.commands.items():
+        words = f"{path} {name}"
+        yield f"{'#' * level} {words}\n\n{' '.join((command.help or '').split())}"
+        if hasattr(command, "commands"):
+            yield from _commands(command, words, level + 1)
+            continue
+        context = command.context_class(command, info_name=words)
+        usage = " ".join([words, *command.collect_usage_pieces(context)])
+        yield f"```sh\n{usage}\n```"
+        rows = [row for parameter in command.params if (row := _row(parameter, context))]
+        if rows:
+            yield "| | |\n| --- | --- |\n" + "\n".join(rows)
+
+
+def _row(parameter: Any, context: Any) -> str:
+    if parameter.name == "help":
+        return ""
+    term, words = parameter.get_help_record(context) or ("", "")
+    cells = [re.sub(r"\s+", " ", cell).replace("|", "\\|") for cell in (term, words)]
+    return f"| `{cells[0]}` | {cells[1]} |" if term else ""
