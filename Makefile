@@ -6,6 +6,7 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 PEERS   := .venv-peers
 FLOWER  := .venv-flower
+CLUSTER := .venv-cluster
 PIP     := $(BIN)/python -m pip --disable-pip-version-check install -q
 UV      := uv==0.13.7
 PYTEST  := -n 2 --dist worksteal
@@ -45,9 +46,10 @@ test: $(DEV) ## lint, then all tests but the slow ones, doctests, examples and t
 	@$(MAKE) --no-print-directory -j 2 lint loops
 	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m 'not slow'
 
-test-slow: $(DEV) $(FLOWER)/.ready ## the slow tests: kills, Ctrl-C, whole pages, what is built and installed, Flower
+test-slow: $(DEV) $(FLOWER)/.ready $(CLUSTER)/.ready ## the slow tests: kills, Ctrl-C, whole pages, what is built and installed, Flower, Ray
 	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m slow
 	@test ! -e $(FLOWER)/.ready || $(ONE) PYTHONPATH=src $(FLOWER)/bin/python -m pytest -m slow tests/flower
+	@test ! -e $(CLUSTER)/.ready || $(ONE) PYTHONPATH=src $(CLUSTER)/bin/python -m pytest -m slow tests/cluster
 
 # Left out: what plays studies, writes pages, reads or draws data, or tries many random problems.
 QUICK := $(addprefix --ignore=tests/,benchmarks checks datasets environments experiments \
@@ -95,9 +97,10 @@ lock: $(MADE) ## renew the locks after a change of dependencies (UPGRADE=1: newe
 	$(call compile,requirements.lock,--group build)
 	$(call compile,requirements-dev.lock,--group dev --extra serve --extra postgres --constraint requirements.lock)
 	$(call compile,requirements-flower.lock,--group flower)
+	$(call compile,requirements-cluster.lock,--group cluster --constraint requirements.lock)
 
-clean: ## remove .venv, .venv-peers, .venv-flower, caches and builds; results stay
-	rm -rf $(VENV) $(PEERS) $(FLOWER) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+clean: ## remove .venv and those beside it, caches and builds; results stay
+	rm -rf $(VENV) $(PEERS) $(FLOWER) $(CLUSTER) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One version of each package for every Python and system, with the hashes of all its files.
@@ -138,9 +141,9 @@ $(PEERS)/%/.ready: benchmarks/peers/%.txt | $(MADE)
 		$(@D)/bin/python -m pip --disable-pip-version-check install -q -r $< && touch $@ || \
 		{ rm -rf $(@D); echo "left out: the packages of $< could not be installed"; }
 
-# Flower pins older versions of what others need: its tests have an environment and a lock of their own.
-$(FLOWER)/.ready: requirements-flower.lock | $(MADE)
+# Flower pins older versions of what others need, and Ray is large: their tests have environments and locks of their own.
+$(FLOWER)/.ready $(CLUSTER)/.ready: .venv-%/.ready: requirements-%.lock | $(MADE)
 	@echo "installing the packages of $< in $(@D)"
 	@$(BIN)/python -m venv --clear $(@D) && \
 		$(@D)/bin/python -m pip --disable-pip-version-check install -q --require-hashes -r $< && touch $@ || \
-		{ rm -rf $(@D); echo "left out: the packages of $< could not be installed, so Flower is not tested"; }
+		{ rm -rf $(@D); echo "left out: the packages of $< could not be installed, so what needs them is not tested"; }

@@ -10,7 +10,10 @@ import pytest
 
 import superarm as sa
 
-HEAVY = ["numba", "scipy.optimize", "polars", "pandas", "altair", "joblib", "typer", "rich", "sklearn", "cupy"]
+HEAVY = [
+    *("numba", "scipy.optimize", "polars", "pandas", "altair", "joblib", "typer", "rich", "sklearn", "cupy", "ray"),
+    "obstore",
+]
 
 
 def test_import_is_light():

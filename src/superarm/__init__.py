@@ -24,6 +24,7 @@ from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.greedy import Greedy
 from superarm.oracles.milp.milp import MILP
 from superarm.oracles.whole_groups import BestWholeGroups
+from superarm.places.place import Place
 from superarm.policies.baselines.acc_ucb import ACCUCB
 from superarm.policies.baselines.cc_mab import CCMAB
 from superarm.policies.baselines.cucb import CUCB
@@ -154,6 +155,7 @@ __all__ = [
     "storable",
     "connect",
     "Workers",
+    "Place",
     "Session",
     "Decision",
     "Client",

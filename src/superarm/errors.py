@@ -83,6 +83,10 @@ class StoreUnavailable(SuperarmError):
     """A journal cannot be reached or written to now: held by others, full, read-only, or closed; nothing changed."""
 
 
+class PlaceUnavailable(SuperarmError):
+    """A bucket cannot be reached, read or written to now; the message says what it answered."""
+
+
 class NotPermitted(SuperarmError):
     """A service does not know the token, or does not allow it this."""
 

@@ -1041,7 +1041,7 @@ LEFT_OUT: dict[str, str] = {
         )
     },
     **dict.fromkeys(("regret.super_arm_regret", "regret.total_regret"), "arithmetic, of columns as of numbers"),
-    **dict.fromkeys(("Comparable", "Workers", "environments.Environment", "posteriors.Posterior"), PROTOCOL),
+    **dict.fromkeys(("Comparable", "Workers", "Place", "environments.Environment", "posteriors.Posterior"), PROTOCOL),
     **dict.fromkeys(("posteriors.Kernel", "posteriors.InducingRule"), PROTOCOL),
     **dict.fromkeys(("Sense", "Status", "Kind", "calibration.Finding"), PYTHON),
 }

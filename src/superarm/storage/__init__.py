@@ -11,19 +11,9 @@ with their module, so that every library and script may name its classes as it l
 renamed or changes its fields says so in :func:`storable`, and files of earlier versions are read.
 """
 
+from superarm.places.files import TEMPORARY, alone, checked_path, replace_file
 from superarm.storage.classes import Fields, storable
-from superarm.storage.files import (
-    FORMAT,
-    TEMPORARY,
-    VERSION,
-    alone,
-    checked_path,
-    from_bytes,
-    read,
-    replace_file,
-    to_bytes,
-    write,
-)
+from superarm.storage.files import FORMAT, VERSION, from_bytes, read, to_bytes, write
 
 __all__ = [
     "FORMAT",

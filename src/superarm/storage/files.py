@@ -1,4 +1,4 @@
-"""Files of values, and files in general: whole or not there, and held by one process at a time."""
+"""Files of values."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ import json
 import lzma
 import math
 import os
-import secrets
-import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from superarm.errors import InvalidArgument, UnreadableFile, safe_repr
+from superarm.errors import UnreadableFile
+from superarm.places.files import checked_path, replace_file
 from superarm.storage.arrays import Finder, Keeper
 from superarm.storage.classes import Unfit
 from superarm.storage.values import decode, encode
@@ -27,7 +23,6 @@ FORMAT = "superarm"
 VERSION = 2
 READ = (1, VERSION)  # the first keeps every array as it is
 DOCUMENT = "document.json"
-TEMPORARY = ".superarm-"  # how files begin that are not yet in place
 
 
 def write(value: object, path: str | os.PathLike[str]) -> None:
@@ -97,17 +92,6 @@ def from_bytes(content: bytes, what: str) -> Any:
         raise UnreadableFile(f"{what}: damaged, truncated, or not a superarm file ({error})") from error
 
 
-def checked_path(argument: str, value: Any) -> Path:
-    """A path that the system can look for."""
-    try:
-        path = os.fspath(value)
-        if not isinstance(path, str) or not path or b"\0" in os.fsencode(path):
-            raise ValueError
-        return Path(path)
-    except (TypeError, ValueError):
-        raise InvalidArgument(argument, "a path: text, or an object such as pathlib.Path", safe_repr(value)) from None
-
-
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     """Add a member of which neither the clock nor the system tells anything: equal values are equal bytes."""
     member = zipfile.ZipInfo(name)
@@ -137,32 +121,3 @@ def _array(content: bytes) -> np.ndarray:
         raise ValueError(f"an array said to have shape {shape}, of another size")
     order: Literal["F", "C"] = "F" if by_column else "C"
     return np.frombuffer(content, dtype, offset=buffer.tell()).reshape(shape, order=order).copy(order=order)
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file: its new content appears at once and whole, or nothing changes."""
-    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def alone(path: Path, *, wait: bool) -> Iterator[None]:
-    """Hold the lock file at ``path``; the system lifts the lock of a process that dies.
-
-    Without ``wait`` a lock that somebody else holds is a :class:`BlockingIOError`. Where there is no such lock, as on
-    Windows, nobody is kept out.
-    """
-    with open(path, "ab") as file:
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        yield
