@@ -14,7 +14,7 @@ import pytest
 import superarm as sa
 from superarm.sessions import events, snapshots
 from superarm.sessions.session import Session
-from superarm.sessions.stores import schema
+from superarm.sessions.stores import changes, schema
 from superarm.sessions.stores.sqlite import SQLiteStore
 from tests.sessions.shop import a_round, outcomes, policy
 
@@ -106,14 +106,7 @@ def later(monkeypatch, step=forward):
     monkeypatch.setattr(schema, "SCHEMA", 2)
     monkeypatch.setattr(schema, "DERIVED", schema.DERIVED + 1)
     monkeypatch.setitem(schema.MIGRATIONS, 1, step)
-    add = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
-
-    def add_event(run, session, event):
-        body = events.to_bytes(event.fact)
-        head = (session, event.seq, events.VERSION, event.kind, event.at, event.decision, event.key, event.request)
-        run(add, (*head, body))
-
-    monkeypatch.setattr(schema, "add_event", add_event)
+    monkeypatch.setattr(changes, "EVENT", changes.EVENT.replace(")", ", NULL)"))
 
 
 def test_a_step_forward_keeps_a_copy_first_and_the_session_goes_on(old, monkeypatch):

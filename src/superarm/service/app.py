@@ -10,14 +10,15 @@ from typing import Any
 from litestar import Litestar, Router
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException
-from litestar.middleware.rate_limit import RateLimitConfig
 
 from superarm.errors import SuperarmError
 from superarm.service.asked import Asked
 from superarm.service.edge import Edge
 from superarm.service.guards import bearer, guard
 from superarm.service.openapi import openapi, openapi_config
+from superarm.service.page.visitors import COOKIE
 from superarm.service.problems import Refused, answer
+from superarm.service.rates import RateLimit
 from superarm.service.routes import decisions, feedback, health, looks, sessions
 from superarm.service.sessions import Sessions
 from superarm.service.tokens import Admission
@@ -65,11 +66,12 @@ def application(
                     await task
             await asyncio.to_thread(held.close)
 
-    limit = RateLimitConfig(rate_limit=("second", rate), identifier_for_request=_who)
-    api = Router("/", route_handlers=ROUTES, guards=[guard], middleware=[limit.middleware])
+    limit = RateLimit(rate_limit=("second", rate), identifier_for_request=_who)
+    api = Router("/", route_handlers=ROUTES, guards=[guard])
     app = Litestar(
         route_handlers=[api, *more],
         lifespan=[lifespan],
+        middleware=[limit.middleware],
         state=State({"sessions": held, "admission": admission}),
         exception_handlers=dict.fromkeys((Refused, SuperarmError, HTTPException, Exception), answer),
         openapi_config=openapi_config(version),
@@ -81,10 +83,14 @@ def application(
 
 
 def _who(request: Asked) -> str:
-    """Whose requests are counted together: a token's, or else an address's."""
+    """Whose requests are counted together: a token's, in a header or in the page's cookie, or else an address's."""
     admission: Admission | None = request.app.state.get("admission")
-    known = None if admission is None else admission.knows(bearer(request.headers.get("authorization", "")))
-    return known or (request.client.host if request.client else "nobody")
+    if admission is not None:
+        header = request.headers.get("authorization")
+        known = admission.knows(request.cookies.get(COOKIE, "") if header is None else bearer(header))
+        if known is not None:
+            return known
+    return request.client.host if request.client else "nobody"
 
 
 async def _stay_fresh(app: Litestar, held: Sessions) -> None:

@@ -15,8 +15,11 @@ OPEN = "open"  # the scope of routes that need no token
 ANY = "any"  # of routes that need some token, and look at its scopes themselves
 
 
-def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """Refuse a request whose token does not allow the scope of its route in the session that it names."""
+async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Refuse a request whose token does not allow the scope of its route in the session that it names.
+
+    It waits for nothing; but a plain function would be called in a thread.
+    """
     scope = handler.opt.get("scope")
     if scope == OPEN:
         return

@@ -37,3 +37,6 @@ def configure(level: str = "info", stream: TextIO | None = None) -> None:
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level.upper())
     logging.getLogger("uvicorn.access").disabled = True  # the service writes its own
+    # What no line says need not be found out for every line.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    logging._srcfile = None  # as the documentation of logging advises

@@ -189,7 +189,14 @@ Fact = (
     | Moved
 )
 KINDS: dict[str, Any] = {fact.kind: fact for fact in get_args(Fact)}
-USUAL = {fact: {each.name: each.default for each in dataclasses.fields(fact)} for fact in KINDS.values()}
+
+
+def usual(cls: Any) -> dict[str, Any]:
+    """What the fields of a class hold where nobody says anything."""
+    return {each.name: each.default for each in dataclasses.fields(cls)}
+
+
+USUAL = {fact: usual(fact) for fact in KINDS.values()}
 ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)  # made once: json.dumps makes one for every text
 
 
@@ -235,9 +242,12 @@ def number_of(values: Pairs) -> int:
 
 def to_bytes(fact: Fact) -> bytes:
     """A fact as JSON, but for what is as usual in it; floats keep all their bits."""
-    usual = USUAL[type(fact)]
-    said = {name: value for name, value in vars(fact).items() if value is not usual[name] and value != usual[name]}
-    return ENCODER.encode(said).encode("utf-8")
+    return ENCODER.encode(unusual(fact, USUAL[type(fact)])).encode("utf-8")
+
+
+def unusual(value: Any, usual: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a value but for those that are as usual."""
+    return {name: each for name, each in vars(value).items() if each is not usual[name] and each != usual[name]}
 
 
 def from_bytes(kind: str, version: int, body: bytes) -> Fact:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 from superarm.errors import StoreUnavailable
@@ -19,11 +20,22 @@ S = TypeVar("S")
 
 
 class _Waiter:
-    """A thread that waits for a ticket, asleep until it is woken, to go or to lead."""
+    """A thread that waits for a ticket, asleep until it is woken, to go or to lead.
+
+    Whoever is woken to go wakes the next: all at once would only wake to wait for the interpreter, which costs more
+    than a commit.
+    """
 
     def __init__(self) -> None:
         self.asleep = threading.Lock()
         self.asleep.acquire()
+        self.next: _Waiter | None = None
+
+    def wake_next(self) -> None:
+        """Wake the next of those who may go."""
+        following, self.next = self.next, None
+        if following is not None:
+            following.asleep.release()
 
 
 class Ticket(Generic[S]):
@@ -88,10 +100,12 @@ class Journal(Generic[S]):
         try:
             if self._leader is not waiter:
                 waiter.asleep.acquire()
+                waiter.wake_next()
             if self._leader is waiter:
                 self._commit()
-        except BaseException:  # the thread was called away: somebody else must lead in its place
+        except BaseException:  # the thread was called away: somebody else must lead, or wake others, in its place
             with self._changing:
+                waiter.wake_next()
                 ticket.waiters = [other for other in ticket.waiters if other is not waiter]
                 if self._leader is waiter:
                     self._hand_on()
@@ -120,10 +134,13 @@ class Journal(Generic[S]):
 
     def _end(self, tickets: Sequence[Ticket[S]], error: BaseException | None) -> None:
         self._hand_on()  # first, so that the next commit begins while the others wake
+        waiters = [waiter for ticket in tickets for waiter in ticket.waiters]
         for ticket in tickets:
             ticket.done, ticket.error = True, error
-            for waiter in ticket.waiters:
-                waiter.asleep.release()
+        for waiter, following in pairwise(waiters):
+            waiter.next = following
+        if waiters:
+            waiters[0].asleep.release()
 
     def _hand_on(self) -> None:
         """Let the first thread lead that waits for what is still there; where none does, whoever comes next."""

@@ -7,24 +7,20 @@ layout changes they are dropped and written again from the events, so that a mig
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from superarm.errors import UnreadableFile
 from superarm.sessions import events
-from superarm.sessions.events import Corrected, Event, Redacted
-from superarm.sessions.standing import Standing, after, cells, left
-from superarm.sessions.stores import tables
-from superarm.sessions.stores.store import Entry
+from superarm.sessions.stores import changes, tables
 
 FORMAT = "superarm sessions"
 SCHEMA = 1  # of what is the truth
-DERIVED = 6  # of what follows from it
+DERIVED = 7  # of what follows from it
 
 TRUTH = (
     "CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
@@ -40,8 +36,8 @@ FOLLOWS = (
     "DROP TABLE IF EXISTS decision",
     "DROP TABLE IF EXISTS cell",
     "CREATE TABLE decision (session INTEGER NOT NULL, id TEXT NOT NULL, seq INTEGER NOT NULL, is_out INTEGER NOT NULL, "
-    "body TEXT NOT NULL, PRIMARY KEY (session, id))",
-    "CREATE INDEX decision_by_seq ON decision (session, seq)",
+    "body TEXT NOT NULL, PRIMARY KEY (session, seq)) WITHOUT ROWID",
+    "CREATE UNIQUE INDEX decision_by_id ON decision (session, id)",
     "CREATE INDEX decision_out ON decision (session, seq) WHERE is_out",
     "CREATE TABLE cell (session INTEGER NOT NULL, decision TEXT NOT NULL, arm INTEGER NOT NULL, "
     "outcome INTEGER NOT NULL, sample TEXT NOT NULL, value REAL NOT NULL, seq INTEGER NOT NULL, "
@@ -50,9 +46,6 @@ FOLLOWS = (
 # By the schema that a file has: what makes it one of the next.
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
 SPARE = 0.1  # of a file that may be free before it pays to write all of it anew
-COLUMNS = "seq, version, kind, at, key, request, body"
-
-Run = Callable[..., Any]  # a statement and its values
 
 
 def prepare(connection: sqlite3.Connection, path: str) -> None:
@@ -159,85 +152,14 @@ def derive(connection: sqlite3.Connection) -> None:
     for statement in FOLLOWS:
         connection.execute(statement)
     for (session,) in connection.execute("SELECT id FROM session").fetchall():
-        for event in read_events(connection, session):
-            add_rows(connection.execute, session, event)
+        changes.derive(runs(connection), session)
 
 
-def read_events(connection: sqlite3.Connection, session: int, last: int = 0, chunk: int = 500) -> Iterator[Event]:
-    """The events of a session after one, a few at a time, so that no cursor stays open."""
-    query = f"SELECT {COLUMNS} FROM event WHERE session = ? AND seq > ? ORDER BY seq LIMIT {chunk}"
-    while rows := connection.execute(query, (session, last)).fetchall():
-        yield from map(event_of, rows)
-        last = rows[-1][0]
+def runs(connection: sqlite3.Connection) -> changes.Run:
+    """How to run a statement once, or, with a list of values, once for each."""
 
+    def run(statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        many = isinstance(values, list)
+        return connection.executemany(statement, values) if many else connection.execute(statement, values)
 
-def event_of(row: tuple[Any, ...]) -> Event:
-    """The event in a row of :data:`COLUMNS`."""
-    seq, version, kind, at, key, request, body = row
-    return Event(seq=seq, at=at, fact=events.from_bytes(kind, version, body), key=key, request=request)
-
-
-def add_event(run: Run, session: int, event: Event) -> None:
-    """The row of an event."""
-    body = events.to_bytes(event.fact)
-    values = (session, event.seq, events.VERSION, event.kind, event.at, event.decision, event.key, event.request, body)
-    run("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-
-
-def erase(run: Run, session: int, entry: Entry) -> None:
-    """What an event that redacts or compacts takes away, and what follows of what takes the place."""
-    for digest in entry.gone:
-        run("DELETE FROM part WHERE session = ? AND digest = ?", (session, digest))
-    for seq, fact in entry.facts.items():
-        values = (events.VERSION, events.to_bytes(fact), session, seq)
-        run("UPDATE event SET version = ?, body = ? WHERE session = ? AND seq = ?", values)
-    if isinstance(entry.event.fact, Redacted):
-        for statement in ("DELETE FROM snapshot WHERE session = ?", *tables.ERASE):
-            run(statement, (session,))
-    changed = [getattr(fact, "decision", None) for fact in entry.facts.values()]
-    _follow_anew(run, session, list(dict.fromkeys(decision for decision in changed if decision is not None)))
-
-
-def _follow_anew(run: Run, session: int, decisions: list[str], chunk: int = 400) -> None:
-    """The derived rows of some decisions, from their events."""
-    for start in range(0, len(decisions), chunk):
-        some = decisions[start : start + chunk]
-        marks = ", ".join("?" * len(some))
-        for table, name in (("decision", "id"), ("cell", "decision")):
-            run(f"DELETE FROM {table} WHERE session = ? AND {name} IN ({marks})", (session, *some))
-        query = f"SELECT {COLUMNS} FROM event WHERE session = ? AND decision IN ({marks}) ORDER BY seq"
-        for row in run(query, (session, *some)).fetchall():
-            add_rows(run, session, event_of(row))
-
-
-def add_rows(run: Run, session: int, event: Event) -> None:
-    """What follows from an event, in the derived tables."""
-    if event.decision is None:
-        return
-    row = run("SELECT body FROM decision WHERE session = ? AND id = ?", (session, event.decision)).fetchone()
-    now = after(standing_of(row), event)
-    values = (session, now.id, now.seq, now.is_out, events.ENCODER.encode(vars(now)))
-    run("INSERT OR REPLACE INTO decision VALUES (?, ?, ?, ?, ?)", values)
-    if isinstance(event.fact, Redacted):
-        run("DELETE FROM cell WHERE session = ? AND decision = ?", (session, now.id))
-    for taken in left(event):
-        run(
-            "DELETE FROM cell WHERE session = ? AND decision = ? AND arm = ? AND outcome = ? AND sample = ?",
-            (session, now.id, *taken),
-        )
-    for cell in cells(event):
-        place = (session, now.id, cell.arm, cell.outcome, cell.sample)
-        verb = "INSERT OR REPLACE" if isinstance(event.fact, Corrected) else "INSERT"
-        run(f"{verb} INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*place, cell.value, cell.seq, cell.assumed))
-
-
-def standing_of(row: tuple[str] | None) -> Standing | None:
-    """The standing in a row of the derived table."""
-    if row is None:
-        return None
-    try:
-        found = json.loads(row[0])
-        lists = {name: tuple(found[name]) for name in ("arms", "probabilities") if found.get(name) is not None}
-        return Standing(**found | lists)
-    except events.DAMAGE as error:
-        raise UnreadableFile(f"a decision that cannot be read ({error!r})") from error
+    return run

@@ -18,9 +18,11 @@ from superarm.arguments import one_of
 from superarm.errors import InvalidArgument, StoreUnavailable, UnreadableFile, safe_repr
 from superarm.sessions.events import DAMAGE, Event
 from superarm.sessions.standing import Cell, Standing
-from superarm.sessions.stores import schema
+from superarm.sessions.stores import changes, schema
 from superarm.sessions.stores.plain_errors import plain_errors
-from superarm.sessions.stores.store import Behind, Entry, Snapshot
+from superarm.sessions.stores.rows import COLUMNS, event_of, standing_of
+from superarm.sessions.stores.store import Entry, Snapshot
+from superarm.sessions.stores.together import Batch, check, together_at
 from superarm.storage import checked_path
 
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
@@ -52,6 +54,8 @@ class SQLiteStore:
         self._writing, self._reading = threading.RLock(), threading.Lock()
         with self._plain_errors():
             self._writer = self._connect()
+        self._ran = schema.runs(self._writer)
+        self._turn: int | None = None  # the thread that has its turn
         try:
             with self._plain_errors():
                 _write_ahead(self._writer)
@@ -63,6 +67,7 @@ class SQLiteStore:
                 self._empty_log(0.0)  # whoever erased may have left that to others
                 self._reader = self._connect()
                 self._reader.execute("PRAGMA query_only = ON")
+                self._together = together_at(self.path, durability)
         except BaseException:
             self._writer.close()
             raise
@@ -77,20 +82,26 @@ class SQLiteStore:
         return int(number)
 
     def append(self, entries: Sequence[Entry]) -> None:
-        with self.writing() as run:
-            (last,) = run("SELECT max(seq) FROM event WHERE session = ?", (self.number,)).fetchone()
-            if entries and entries[0].event.seq != (last or 0) + 1:
-                raise Behind
-            for entry in entries:
-                schema.erase(run, self.number, entry)
-                for digest, body in entry.parts.items():
-                    run("INSERT OR IGNORE INTO part VALUES (?, ?, ?)", (self.number, digest, body))
-                schema.add_event(run, self.number, entry.event)
-                schema.add_rows(run, self.number, entry.event)
-        if any(entry.facts or entry.gone for entry in entries):
+        erases = any(entry.facts or entry.gone for entry in entries)
+        if erases or self._turn == threading.get_ident():
+            batch = Batch(self.number, entries)
+            self._write([batch])
+            if batch.error is not None:
+                raise batch.error
+        else:
+            self._together.append(self.number, entries, self._write)
+        if erases:
             self._empty_log(SOON)
         elif self.remembers:
             self._empty_log(0.0)
+
+    def _write(self, batches: Sequence[Batch]) -> None:
+        """Write what sessions of the file bring, in one transaction; whoever is behind is told so."""
+        with self.writing() as run:
+            for batch in batches:
+                (last,) = run("SELECT max(seq) FROM event WHERE session = ?", (batch.session,)).fetchone()
+                if check(batch, last or 0):
+                    changes.add_entries(run, batch.session, batch.entries)
 
     def _empty_log(self, patience: float) -> None:
         """Let the write-ahead log, too, forget what was erased, unless somebody reads in it for longer than this."""
@@ -109,7 +120,7 @@ class SQLiteStore:
                 self._writer.execute(f"PRAGMA busy_timeout = {int(1000 * PATIENCE)}")
 
     @contextmanager
-    def writing(self) -> Iterator[schema.Run]:
+    def writing(self) -> Iterator[changes.Run]:
         """All statements that are run in it are committed together when it ends, or none is."""
         with self._writing, self._plain_errors():
             if not self._writer.in_transaction:  # or it is this thread's turn
@@ -127,25 +138,27 @@ class SQLiteStore:
     def turn(self) -> Iterator[None]:
         with self._writing, self._plain_errors():
             self._run("BEGIN IMMEDIATE")
+            self._turn = threading.get_ident()
             try:
                 yield
             finally:
+                self._turn = None
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
 
-    def _run(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Run one statement of a transaction; every one goes through here."""
-        return self._writer.execute(statement, values)
+    def _run(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """Run one statement of a transaction, with a list of values once for each; every one goes through here."""
+        return self._ran(statement, values)
 
     def last(self) -> int:
         ((last,),) = self.read("SELECT max(seq) FROM event WHERE session = ?")
         return int(last or 0)
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        query = f"SELECT {schema.COLUMNS} FROM event WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?"
+        query = f"SELECT {COLUMNS} FROM event WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?"
         many = 1  # more and more of them: often the first is all that is asked for
         while rows := self.read(query, after, many):
-            yield from map(schema.event_of, rows)
+            yield from map(event_of, rows)
             after, many = rows[-1][0], min(4 * many, 500)
 
     def part(self, digest: str) -> bytes | None:
@@ -155,12 +168,12 @@ class SQLiteStore:
         return rows[0][0] if rows else None
 
     def keyed(self, key: str) -> Event | None:
-        rows = self.read(f"SELECT {schema.COLUMNS} FROM event WHERE session = ? AND key = ?", key)
-        return schema.event_of(rows[0]) if rows else None
+        rows = self.read(f"SELECT {COLUMNS} FROM event WHERE session = ? AND key = ?", key)
+        return event_of(rows[0]) if rows else None
 
     def standing(self, decision: str) -> Standing | None:
         rows = self.read("SELECT body FROM decision WHERE session = ? AND id = ?", decision)
-        return schema.standing_of(rows[0] if rows else None)
+        return standing_of(rows[0] if rows else None)
 
     def standings(self, *, out: bool = False, after: int = 0) -> Iterator[Standing]:
         query = (
@@ -170,7 +183,7 @@ class SQLiteStore:
         last = after
         while rows := self.read(query, last):
             for row in rows:
-                standing = schema.standing_of(row[:1])
+                standing = standing_of(row[:1])
                 assert standing is not None
                 yield standing
             last = rows[-1][1]

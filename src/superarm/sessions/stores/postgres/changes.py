@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 from superarm.sessions import events
-from superarm.sessions.events import Corrected, Event, Redacted
-from superarm.sessions.standing import Cell, Standing, after, cells, left
-from superarm.sessions.stores import schema
+from superarm.sessions.events import Event, Redacted
+from superarm.sessions.standing import Cell, Standing
+from superarm.sessions.stores.following import Following, Place, groups, takes_away
+from superarm.sessions.stores.rows import COLUMNS, event_of, standing_of, standing_to_text
 from superarm.sessions.stores.store import Entry
 from superarm.sessions.stores.tables import NAMES
 
@@ -29,12 +27,10 @@ def derive(run: Run, session: int, decisions: list[str] | None = None) -> None:
 def _read(run: Run, session: int, decisions: list[str] | None = None, many: int = 500) -> Iterator[list[Event]]:
     """The events of a session, of all or some decisions, a few at a time."""
     some = "" if decisions is None else "AND decision = ANY(%s) "
-    query = (
-        f"SELECT {schema.COLUMNS} FROM superarm.event WHERE session = %s AND seq > %s {some}ORDER BY seq LIMIT {many}"
-    )
+    query = f"SELECT {COLUMNS} FROM superarm.event WHERE session = %s AND seq > %s {some}ORDER BY seq LIMIT {many}"
     last, rest = 0, () if decisions is None else (decisions,)
     while rows := list(run(query, (session, last, *rest))):
-        yield [schema.event_of(row) for row in rows]
+        yield [event_of(row) for row in rows]
         last = rows[-1][0]
 
 
@@ -42,54 +38,12 @@ def standings(run: Run, session: int, found: Iterable[Event]) -> dict[str, Stand
     """Where the decisions stand that events are about."""
     ids = list({event.decision for event in found if event.decision is not None})
     query = "SELECT body FROM superarm.decision WHERE session = %s AND id = ANY(%s)"
-    return {each.id: each for each in map(schema.standing_of, run(query, (session, ids))) if each is not None}
-
-
-Place = tuple[str, int, int, str]  # decision, arm, outcome, sample
-
-
-@dataclass(frozen=True, kw_only=True)
-class Following:
-    """What changes in the derived tables when events are appended: each row once, however many events change it."""
-
-    standings: dict[str, Standing] = field(default_factory=dict)
-    erased: set[str] = field(default_factory=set)  # decisions of which all cells go
-    left: set[Place] = field(default_factory=set)
-    fresh: dict[Place, Cell] = field(default_factory=dict)  # where none may be yet
-    values: dict[Place, Cell] = field(default_factory=dict)  # in the place of what is there
-
-    @classmethod
-    def of(cls, found: Sequence[Event], known: Mapping[str, Standing]) -> Following:
-        """What follows from events in order, where decisions stood so before."""
-        made = cls(standings={})
-        for event in found:
-            if event.decision is not None:
-                made._add(event, event.decision, known)
-        return made
-
-    def _add(self, event: Event, id: str, known: Mapping[str, Standing]) -> None:
-        self.standings[id] = after(self.standings.get(id) or known.get(id), event)
-        if isinstance(event.fact, Redacted):
-            self.erased.add(id)
-        gone = [(id, *place) for place in left(event)]
-        if isinstance(event.fact, Redacted):
-            gone += [place for place in (*self.fresh, *self.values) if place[0] == id]
-        for place in gone:
-            self.fresh.pop(place, None)
-            self.values.pop(place, None)
-        self.left.update(gone)
-        for cell in cells(event):
-            place = (id, cell.arm, cell.outcome, cell.sample)
-            again = isinstance(event.fact, Corrected) and place not in self.fresh
-            (self.values if again else self.fresh)[place] = cell
+    return {each.id: each for each in map(standing_of, run(query, (session, ids))) if each is not None}
 
 
 def write(run: Run, session: int, following: Following) -> None:
     """Change the derived tables."""
-    rows = [
-        (now.id, now.seq, now.is_out, json.dumps(vars(now), separators=(",", ":")))
-        for now in following.standings.values()
-    ]
+    rows = [(now.id, now.seq, now.is_out, standing_to_text(now)) for now in following.standings.values()]
     if rows:
         run(
             "INSERT INTO superarm.decision SELECT %s, * FROM unnest(%b::text[], %b::bigint[], %b::boolean[], "
@@ -129,24 +83,14 @@ def add_entries(
     run: Run, session: int, entries: Sequence[Entry], batch: str, known: Mapping[str, Standing] | None = None
 ) -> None:
     """The rows of events and parts, and what follows from them where decisions stood so before (None: it is read)."""
-    for together in _groups(entries):
-        if _takes_away(together[0]):
+    for together in groups(entries):
+        if takes_away(together[0]):
             erase(run, session, together[0])
             known = None
         found = [entry.event for entry in together]
         _add(run, session, together, batch)
         write(run, session, Following.of(found, standings(run, session, found) if known is None else known))
         known = None
-
-
-def _takes_away(entry: Entry) -> bool:
-    return bool(entry.facts or entry.gone) or isinstance(entry.event.fact, Redacted)
-
-
-def _groups(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """Entries that may be written together: each that takes something away comes after all before it, alone."""
-    for _, group in groupby(enumerate(entries), key=lambda each: each[0] if _takes_away(each[1]) else -1):
-        yield [entry for _, entry in group]
 
 
 def _add(run: Run, session: int, entries: Sequence[Entry], batch: str) -> None:
@@ -199,7 +143,7 @@ def followed(run: Run, session: int) -> bool:
                 known.pop(place, None)
             known |= one.fresh | one.values
     rows = run("SELECT body, seq, is_out FROM superarm.decision WHERE session = %s", (session,))
-    kept = {(schema.standing_of(row[:1]), *row[1:]) for row in rows}
+    kept = {(standing_of(row[:1]), *row[1:]) for row in rows}
     if kept != {(each, each.seq, each.is_out) for each in stand.values()}:
         return False
     rows = run(f"SELECT decision, {CELL} FROM superarm.cell WHERE session = %s", (session,))

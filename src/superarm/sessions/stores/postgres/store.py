@@ -16,11 +16,11 @@ from superarm.arguments import one_of
 from superarm.errors import StoreUnavailable, UnreadableFile
 from superarm.sessions.events import DAMAGE, Event
 from superarm.sessions.standing import Cell, Standing
-from superarm.sessions.stores import schema
 from superarm.sessions.stores.postgres import changes, counts, lease, tables
 from superarm.sessions.stores.postgres.connections import PATIENCE, Connection, Connections, is_taken, shared, together
 from superarm.sessions.stores.postgres.database import prepared
 from superarm.sessions.stores.postgres.lease import Lease, LeaseLost
+from superarm.sessions.stores.rows import COLUMNS, event_of, standing_of
 from superarm.sessions.stores.sqlite import checked_name
 from superarm.sessions.stores.store import Behind, Entry, Snapshot
 
@@ -116,7 +116,7 @@ class PostgresStore:
             raise LeaseLost(f"another replica has taken over the session {self.name}; ask it, under the same key")
         if found[0].seq != last + 1:
             raise Behind
-        known = {each.id: each for each in map(schema.standing_of, bodies) if each is not None}
+        known = {each.id: each for each in map(standing_of, bodies) if each is not None}
         try:
             with connection.pipeline():
                 changes.add_entries(run, self._session, entries, batch, known)
@@ -155,10 +155,10 @@ class PostgresStore:
         return int(last)
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        query = f"SELECT {schema.COLUMNS} FROM superarm.event WHERE session = %s AND seq > %s ORDER BY seq LIMIT %s"
+        query = f"SELECT {COLUMNS} FROM superarm.event WHERE session = %s AND seq > %s ORDER BY seq LIMIT %s"
         many = 1  # more and more of them: often the first is all that is asked for
         while rows := self._read(query, after, many):
-            yield from map(schema.event_of, rows)
+            yield from map(event_of, rows)
             after, many = rows[-1][0], min(4 * many, 500)
 
     def part(self, digest: str) -> bytes | None:
@@ -166,12 +166,12 @@ class PostgresStore:
         return bytes(rows[0][0]) if rows else None
 
     def keyed(self, key: str) -> Event | None:
-        rows = self._read(f"SELECT {schema.COLUMNS} FROM superarm.event WHERE session = %s AND key = %s", key)
-        return schema.event_of(rows[0]) if rows else None
+        rows = self._read(f"SELECT {COLUMNS} FROM superarm.event WHERE session = %s AND key = %s", key)
+        return event_of(rows[0]) if rows else None
 
     def standing(self, decision: str) -> Standing | None:
         rows = self._read("SELECT body FROM superarm.decision WHERE session = %s AND id = %s", decision)
-        return schema.standing_of(rows[0] if rows else None)
+        return standing_of(rows[0] if rows else None)
 
     def standings(self, *, out: bool = False, after: int = 0) -> Iterator[Standing]:
         query = (
@@ -180,7 +180,7 @@ class PostgresStore:
         )
         while rows := self._read(query, after):
             for body, seq in rows:
-                standing = schema.standing_of((body,))
+                standing = standing_of((body,))
                 assert standing is not None
                 yield standing
                 after = seq
