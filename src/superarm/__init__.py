@@ -60,6 +60,10 @@ if TYPE_CHECKING:
     from superarm.client.asynchronous import AsyncClient
     from superarm.client.client import Client
     from superarm.comparison import compare
+    from superarm.sharding.catalogue import Catalogue
+    from superarm.sharding.picked import ShardedSelection
+    from superarm.sharding.round import ShardedRound
+    from superarm.sharding.select import select, update
     from superarm.simulation import simulate
 
 
@@ -69,6 +73,11 @@ _LATER = {
     "Client": "superarm.client.client:Client",
     "AsyncClient": "superarm.client.asynchronous:AsyncClient",
     "compare": "superarm.comparison:compare",
+    "Catalogue": "superarm.sharding.catalogue:Catalogue",
+    "ShardedRound": "superarm.sharding.round:ShardedRound",
+    "ShardedSelection": "superarm.sharding.picked:ShardedSelection",
+    "select": "superarm.sharding.select:select",
+    "update": "superarm.sharding.select:update",
     "environments": "superarm.environments",
     "datasets": "superarm.datasets",
     "experiments": "superarm.experiments",
@@ -160,6 +169,11 @@ __all__ = [
     "Decision",
     "Client",
     "AsyncClient",
+    "Catalogue",
+    "ShardedRound",
+    "ShardedSelection",
+    "select",
+    "update",
     "simulate",
     "compare",
     "environments",

@@ -20,6 +20,7 @@ class Whole:
     squares: Array
     low: Array
     high: Array
+    arms: int | None = None  # how many there are; None: as many as the slim round has
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,6 +42,21 @@ class SlimRound(Round):
     def digest(self) -> str:
         """Of the round as it was."""
         return self.whole.digest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Excerpt(SlimRound):
+    """Some arms of a round that has many more, ``whole.arms``: those of one shard, or those that were picked.
+
+    Groups, promises and caps of the arms that it has are as they were, and a policy learns the same from it as from the
+    whole round, if every group has an arm here.
+    """
+
+
+def arms_of(round: Round) -> int:
+    """How many arms a round has, those that were left out among them."""
+    kept = len(round)
+    return (round.whole.arms or kept) if isinstance(round, SlimRound) else kept
 
 
 def with_arms(round: Round, picked: IntArray) -> Round:

@@ -149,6 +149,16 @@ def folder() -> Path:
     return Path(tempfile.mkdtemp(dir=os.getcwd()))
 
 
+def a_catalogue() -> sa.Catalogue:
+    """Six arms in two shards."""
+    frame = pl.DataFrame({"x": CONTEXTS[:, 0], "shop": list("aaabbb"), "sku": range(6)})
+    return sa.Catalogue.write(frame, folder() / "arms", contexts=["x"], group="shop", id="sku", shards=2)
+
+
+def a_sharded_round() -> sa.ShardedRound:
+    return sa.ShardedRound(t=1, arms=a_catalogue(), constraint=sa.Sum() >= 0.2, feasible=sa.AtMost(3))
+
+
 def saved_policy() -> Path:
     path = folder() / "policy"
     sa.CUCB().save(path)
@@ -693,6 +703,60 @@ CALLS: dict[str, Call] = {
             *("snapshot", "verify", "close", "rebase", "rebases"),
         )
     },
+    # --- past one machine
+    "Catalogue.write": Call(
+        lambda: (
+            sa.Catalogue.write,
+            {
+                "frames": pl.DataFrame({"x": CONTEXTS[:, 0], "shop": list("aaabbb"), "sku": range(6)}),
+                "folder": folder() / "arms",
+                "contexts": ["x"],
+                "group": "shop",
+                "id": "sku",
+                "also": [],
+                "shards": 2,
+                "whole": True,
+            },
+        ),
+        takes={"folder": PATH, "group": ("none",), "id": ("none",), "whole": ("booleans",), "also": ("arrays",)},
+    ),
+    "Catalogue.open": Call(lambda: (sa.Catalogue.open, {"folder": a_catalogue().folder}), takes={"folder": PATH}),
+    "Catalogue.shard": Call(_later(a_catalogue, "shard", number=0)),
+    "ShardedRound": Call(
+        lambda: (
+            sa.ShardedRound,
+            {
+                "t": 1,
+                "arms": a_catalogue(),
+                "constraint": sa.Sum() >= 0.2,
+                "feasible": sa.AtMost(3),
+                "reward": sa.Sum(),
+                "items": None,
+                "weights": None,
+                "safe": None,
+            },
+        ),
+        takes=dict.fromkeys(("constraint", "items", "weights", "safe"), ("none",)),
+    ),
+    "ShardedRound.digest": Call(_later(a_sharded_round, "digest")),
+    "select": Call(
+        lambda: (sa.select, {"policy": sa.TCGPUCB(prior()), "round": a_sharded_round(), "workers": "here"}),
+        takes={"workers": ("text",)},
+        most={"workers": (2, "processes")},
+    ),
+    "update": Call(
+        lambda: (
+            sa.update,
+            {
+                "policy": (policy := sa.TCGPUCB(prior())),
+                "picked": (picked := sa.select(policy, a_sharded_round())),
+                "outcomes": PAIRS[: len(picked.arms)],
+                "noise_std": 0.1,
+            },
+        ),
+        takes={"noise_std": ("none",)},
+    ),
+    "Catalogue.rows": Call(_later(a_catalogue, "rows", rows=[0, 3])),
     # --- environments and data
     "environments.Federated": Call(
         _with(sa.environments.Federated, clients=2.0, requests=3, most_requests=2.0, noise_std=0.1),
@@ -1019,7 +1083,8 @@ UTILITY = "plugged into a loop of federated learning, which calls it with the up
 # Public callables at which nothing is thrown, and why.
 LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(
-        ("Outcomes", "TouchedGroup", "UntriedGroup", "Selection", "Indices", "calibration.Verdict"), RECORD
+        ("ShardedSelection", "Outcomes", "TouchedGroup", "UntriedGroup", "Selection", "Indices", "calibration.Verdict"),
+        RECORD,
     ),
     **dict.fromkeys(("theory.RoundGains", "theory.GreedyGain", "theory.FeasibleGain", "theory.Bounds"), RECORD),
     **dict.fromkeys(("theory.RunBounds", "theory.KernelRate", "regret.Performance"), RECORD),
@@ -1031,6 +1096,7 @@ LEFT_OUT: dict[str, str] = {
     **{f"federated.{name}": UTILITY for name in ("leave_one_out", "standalone", "reported", "DrawnUtility.__call__")},
     "federated.Utility": PROTOCOL,
     "Session": "made by Session.open",
+    "Catalogue": "made by Catalogue.write and Catalogue.open",
     **{
         f"{client}{method}": "asks a service, whose sessions refuse what they must: tests/service/test_client.py"
         for client in ("Client", "AsyncClient")

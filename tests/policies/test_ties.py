@@ -9,7 +9,7 @@ from scipy import stats
 
 import superarm as sa
 from superarm.policies.baselines.index_policy import ahead
-from superarm.policies.ties import _lots, tie_order
+from superarm.policies.ties import lots, tie_order
 
 LABELS = [[1, 2, -3], ["x", "y", ""], [("x", 1), "x", 1], [frozenset({1, "a"}), Decimal("0.1"), Fraction(7, 3)]]
 
@@ -97,14 +97,14 @@ def test_leaving_arms_out_or_listing_them_otherwise_keeps_the_order_of_ties_amon
 @given(st.integers(0, 10**6))
 def test_arms_that_differ_in_anything_have_lots_of_their_own(seed):
     listed, content = random_round(np.random.default_rng(seed))
-    lots = _lots(listed(range(len(content))), seed)
-    assert len(set(lots.tolist())) == len(set(content))
-    assert all((lots[i] == lots[j]) == (content[i] == content[j]) for i in range(len(content)) for j in range(i))
+    drawn = lots(listed(range(len(content))), seed)
+    assert len(set(drawn.tolist())) == len(set(content))
+    assert all((drawn[i] == drawn[j]) == (content[i] == content[j]) for i in range(len(content)) for j in range(i))
 
 
 def test_zero_has_one_lot_whatever_its_sign():
     rounds = [sa.Round(t=1, contexts=[[zero, 1.0]], feasible=sa.AtMost(1)) for zero in (0.0, -0.0)]
-    assert _lots(rounds[0], 3) == _lots(rounds[1], 3)
+    assert lots(rounds[0], 3) == lots(rounds[1], 3)
 
 
 def test_every_arm_is_as_likely_at_every_place_of_the_order_and_seeds_and_rounds_draw_anew():

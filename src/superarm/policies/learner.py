@@ -23,6 +23,7 @@ from superarm.posteriors.posterior import Belief, Posterior
 from superarm.posteriors.stateful import StatefulPosterior
 from superarm.round import Outcomes, Round, checked_round
 from superarm.selection import Selection
+from superarm.slim import arms_of
 from superarm.storage import storable
 
 BROKE = (
@@ -92,9 +93,10 @@ class Learner:
 
     def beta(self, round: Round) -> float:
         """beta_t for this round, scaled."""
-        if self.max_arms is not None and len(round) > self.max_arms:
-            raise InvalidArgument("max_arms", f"at least the arms of every round ({len(round)})", self.max_arms)
-        return self.beta_scale * beta(round.t, self.max_arms or max(self.largest_round, len(round), 1), self.delta)
+        arms = arms_of(round)
+        if self.max_arms is not None and arms > self.max_arms:
+            raise InvalidArgument("max_arms", f"at least the arms of every round ({arms})", self.max_arms)
+        return self.beta_scale * beta(round.t, self.max_arms or max(self.largest_round, arms, 1), self.delta)
 
     def view(self, round: Round) -> tuple[Posterior, Array]:
         """What is believed in this round, and where: the points of its arms, (M, P)."""
@@ -137,7 +139,7 @@ class Learner:
                 if seen is not self.seen and self.learning.due(seen.count):
                     posterior = posterior.learned(self.learning, np.random.default_rng((self.seed, seen.count)))
         self.posterior, self.model, self.updates, self.seen = posterior, model, updates, seen
-        self.largest_round = max(self.largest_round, len(round))
+        self.largest_round = max(self.largest_round, arms_of(round))
 
 
 @dataclass(eq=False, init=False, repr=False)

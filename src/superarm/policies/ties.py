@@ -20,11 +20,11 @@ def tie_order(round: Round, seed: int) -> IntArray:
     its group know of it. Neither its place in the list nor the other arms matter, so arms left out change nothing among
     the rest; arms alike in all of this stay as they are listed.
     """
-    return np.argsort(_lots(round, seed), kind="stable")
+    return np.argsort(lots(round, seed), kind="stable")
 
 
-def _lots(round: Round, seed: int) -> Words:
-    """(M,) 64 well-mixed bits of each arm."""
+def lots(round: Round, seed: int) -> Words:
+    """(M,) 64 well-mixed bits of each arm: the smaller they are, the earlier it comes."""
     grouping, (arms, dimension) = round.grouping, round.contexts.shape
     facts = np.zeros((arms, dimension + 4), dtype=np.uint64)
     facts[:, :dimension] = words(round.contexts)

@@ -60,9 +60,7 @@ class Profiles:
         while True:
             self.upper = min(self.upper, self.loops.combine(heads, self.U, self.least, self.most, counts))
             used = heads[:-1] + counts
-            loose = np.flatnonzero(
-                self.U[used] - self.L[used] > self.loops.CLOSE * np.maximum(1.0, np.abs(self.U[used]))
-            )
+            loose = np.flatnonzero(self._is_loose(used))
             if not len(loose):
                 return self._arms(counts)
             # These counts are admissible, so what they are known to attain is a lower bound.
@@ -73,6 +71,34 @@ class Profiles:
                 self.limited = True
                 self.loops.combine(heads, self.L, self.least, self.most, counts)
                 return self._arms(counts)
+
+    def attaining(self) -> tuple[list[IntArray], Mask]:
+        """For each count, from 1, arms of all groups that attain its entry; and which groups, (N,), have one unknown.
+
+        So a super arm of these arms alone is as good as any, whatever other groups give.
+        """
+        model = self.model
+        heads, cap = model.entry_start[: model.real + 1], model.cap[: model.real]
+        owner = np.repeat(np.arange(model.real), cap + 1)
+        size = np.arange(heads[-1]) - heads[owner]
+        loose = (size > 0) & self._is_loose(np.arange(heads[-1]))
+        if loose.any():
+            self._refine(owner[loose], size[loose])
+        unknown = np.zeros(model.real, dtype=np.bool_)
+        unknown[owner[self._is_loose(np.arange(heads[-1]))]] = True
+        found = []
+        for k in range(1, int(cap.max(initial=0)) + 1):
+            counts = np.where(cap >= k, k, 0)
+            counts[np.isneginf(self.L[heads[:-1] + counts])] = 0
+            found.append(self._arms(counts))
+        return found, unknown
+
+    def _is_loose(self, entries: IntArray) -> Mask:
+        """Whether bounds of entries are apart."""
+        U, L = self.U[entries], self.L[entries]
+        with np.errstate(invalid="ignore"):  # both may be infinite
+            loose: Mask = self.loops.CLOSE * np.maximum(1.0, np.abs(U)) < U - L
+        return loose
 
     def can_matter(self, value: float) -> Mask:
         """(G,) the groups that a super arm worth ``value`` or more can touch, as far as the bounds tell.

@@ -8,7 +8,7 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
 from superarm.round import Round
-from superarm.slim import SlimRound
+from superarm.slim import SlimRound, arms_of
 from superarm.storage import storable
 
 FARTHEST = 1e140  # features beyond count as this: squares of all of them are numbers
@@ -43,7 +43,7 @@ class Features:
         if not isinstance(round, SlimRound):
             return Features.of(round.contexts)
         whole = round.whole
-        return Features(count=len(round), mean=whole.mean, squares=whole.squares, low=whole.low, high=whole.high)
+        return Features(count=arms_of(round), mean=whole.mean, squares=whole.squares, low=whole.low, high=whole.high)
 
     def merged(self, other: Features) -> Features:
         """Of the arms of both (Chan's formula)."""

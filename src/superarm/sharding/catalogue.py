@@ -1,0 +1,227 @@
+"""Arms on disk: Parquet files, each the arms of some groups, and what is known of all of them together."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from superarm.arguments import IntArray, Mask, listed, whole_number
+from superarm.errors import InvalidArgument, UnreadableFile, safe_repr
+from superarm.groups import Groups
+from superarm.posteriors.model.features import Features
+from superarm.sharding.writing import (
+    GROUPS,
+    LABEL,
+    MANIFEST,
+    PIECES,
+    SIZE,
+    VERSION,
+    Shard,
+    folder_path,
+    rows_digest,
+    write,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Catalogue:
+    """Arms of any number in a folder of Parquet files, which :class:`~superarm.ShardedRound` selects from.
+
+    It knows who its arms are, not what anybody believes of them: the same catalogue serves any number of rounds and
+    policies. The *catalogue* of a session, which keeps arms that recur once, and that of a posterior, which prepares
+    predictions for them, are other things.
+
+    Attributes
+    ----------
+    folder
+        where it lies
+    contexts
+        names of the context columns
+    group, id
+        names of the columns of labels and identities; None where there is none
+    also
+        names of further columns that are kept: items, weights, safe arms
+    shards
+        its files; a row has the number of its place in all of them, one after the other
+    digest
+        64 hexadecimal digits that tell its rows, in their order, from those of every other catalogue
+
+    >>> import tempfile, polars as pl, superarm as sa
+    >>> frame = pl.DataFrame({"x": [0.1, 0.5, 0.9], "shop": ["ann", "bob", "ann"], "sku": [7, 8, 9]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     arms = sa.Catalogue.write(frame, f"{folder}/arms", contexts=["x"], group="shop", id="sku", shards=2)
+    ...     sa.Catalogue.open(f"{folder}/arms").digest == arms.digest
+    True
+    >>> arms.arms, arms.labels, arms.groups_whole
+    (3, ('ann', 'bob'), True)
+    """
+
+    folder: Path
+    contexts: tuple[str, ...]
+    group: str | None
+    id: str | None
+    also: tuple[str, ...]
+    shards: tuple[Shard, ...]
+    features: Features
+    table: pl.DataFrame  # one row a group: label, size, pieces (shards that hold some of it), and one of its arms
+    digest: str
+
+    @classmethod
+    def write(
+        cls,
+        frames: Any,
+        folder: str | os.PathLike[str],
+        *,
+        contexts: Sequence[str],
+        group: str | None = None,
+        id: str | None = None,
+        also: Sequence[str] = (),
+        shards: int = 1,
+        whole: bool = True,
+    ) -> Catalogue:
+        """Write a catalogue into a new folder; it is there once all of it is.
+
+        Parameters
+        ----------
+        frames
+            a polars or pandas frame with one row per arm, or any number of them, one after the other; one shard and
+            one frame at a time are held in memory
+        folder
+            a folder that is not there yet, or is empty
+        contexts, group, id, also
+            names of columns, as in the attributes; labels and identities are whole numbers or text. Give every arm an
+            identity of its own: ties among arms alike in all else are then broken in the same way for any sharding
+        shards
+            how many files
+        whole
+            keep every group in one file, so that far less is sent when a super arm is selected; False deals out rows
+            in turn
+        """
+        write(frames, folder, contexts, group, id, also, shards, whole)
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Catalogue:
+        """A catalogue that was written; its files are read when they are needed."""
+        path = folder_path(folder)
+        try:
+            said = json.loads((path / MANIFEST).read_text("utf-8"))
+            table = pl.read_parquet(path / GROUPS)
+        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+            raise UnreadableFile(f"{path}: no catalogue can be read there ({type(error).__name__})") from None
+        if said.get("version") != VERSION:
+            raise UnreadableFile(f"{path}: a catalogue of version {said.get('version')}; this superarm reads {VERSION}")
+        moments = {name: np.array(values) for name, values in said["features"].items()}
+        return cls(
+            folder=path,
+            contexts=tuple(said["contexts"]),
+            group=said["group"],
+            id=said["id"],
+            also=tuple(said["also"]),
+            shards=tuple(Shard(**shard) for shard in said["shards"]),
+            features=Features(count=sum(shard["rows"] for shard in said["shards"]), **moments),
+            table=table,
+            digest=said["digest"],
+        )
+
+    def __repr__(self) -> str:
+        kept = "whole in one of them" if self.groups_whole else "split"
+        return (
+            f"Catalogue({str(self.folder)!r}: {self.arms} arms in {len(self.labels)} groups, {len(self.shards)} shards,"
+            f" groups {kept}; {len(self.contexts)} context columns)"
+        )
+
+    def __len__(self) -> int:
+        return self.arms
+
+    @property
+    def arms(self) -> int:
+        """How many there are."""
+        return self.features.count
+
+    @cached_property
+    def grouping(self) -> Groups:
+        """Labels and sizes of all groups; of no arm in particular."""
+        nobody = np.empty(0, dtype=np.intp)
+        starts = np.concatenate([[0], np.cumsum(self.table[SIZE].to_numpy())]).astype(np.intp)
+        labels: list[Hashable] = self.table[LABEL].to_list()
+        return Groups(labels=tuple(labels), codes=nobody, order=nobody, starts=starts)
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """Sorted distinct group labels."""
+        return self.grouping.labels
+
+    @cached_property
+    def split(self) -> Mask:
+        """(G,) which groups lie in more than one shard."""
+        return self.table[PIECES].to_numpy() > 1
+
+    @property
+    def groups_whole(self) -> bool:
+        """Whether every group lies in one shard."""
+        return not self.split.any()
+
+    @property
+    def firsts(self) -> pl.DataFrame:
+        """One arm of every group, in the order of the labels."""
+        return self.table.select(self.columns)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """(S + 1,) number of the first row of each shard, and of all rows."""
+        return np.concatenate([[0], np.cumsum([shard.rows for shard in self.shards])]).astype(np.intp)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns."""
+        return [*self.contexts, *(name for name in (self.group, self.id) if name is not None), *self.also]
+
+    def shard(self, number: int) -> pl.DataFrame:
+        """All rows of one shard; refused where they are other than those that were written."""
+        number = whole_number("number", number, 0, len(self.shards) - 1)
+        rows = self._read(number, self._lazy(number))
+        if len(rows) != self.shards[number].rows or rows_digest(rows) != self.shards[number].digest:
+            raise UnreadableFile(f"{self.folder / self.shards[number].file}: other rows than those that were written")
+        return rows
+
+    def rows(self, rows: Iterable[int]) -> pl.DataFrame:
+        """Some rows, in the order in which they are asked for."""
+        asked = whole_numbers("rows", rows, self.arms)
+        places = np.searchsorted(self.starts, asked, side="right") - 1
+        parts = []
+        for number, row in zip(places.tolist(), (asked - self.starts[places]).tolist(), strict=True):
+            # A slice reads the few rows that lie together with this one, not the whole file.
+            parts.append(self._read(number, self._lazy(number).slice(row, 1)))
+        return pl.concat(parts) if parts else self._read(0, self._lazy(0).head(0))
+
+    def _lazy(self, number: int) -> pl.LazyFrame:
+        return pl.scan_parquet(self.folder / self.shards[number].file)
+
+    def _read(self, number: int, frame: pl.LazyFrame) -> pl.DataFrame:
+        try:
+            return frame.select(self.columns).collect()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            name = self.shards[number].file
+            raise UnreadableFile(f"{self.folder / name}: cannot be read ({type(error).__name__})") from None
+
+
+def whole_numbers(argument: str, values: Any, below: int) -> IntArray:
+    """(k,) whole numbers from 0 to below ``below``."""
+    try:
+        numbers = np.array(listed(argument, values, f"whole numbers below {below}"))
+    except ValueError:  # ragged
+        raise InvalidArgument(argument, f"whole numbers below {below}", safe_repr(values)) from None
+    if not numbers.size:
+        return np.empty(0, dtype=np.intp)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.min() < 0 or numbers.max() >= below:
+        raise InvalidArgument(argument, f"whole numbers below {below}", safe_repr(values))
+    return numbers.astype(np.intp)
