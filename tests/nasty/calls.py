@@ -754,7 +754,7 @@ CALLS: dict[str, Call] = {
                 "noise_std": 0.1,
             },
         ),
-        takes={"noise_std": ("none",)},
+        takes={"noise_std": ("none", "missing")},
     ),
     "Catalogue.rows": Call(_later(a_catalogue, "rows", rows=[0, 3])),
     # --- environments and data
