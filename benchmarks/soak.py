@@ -57,6 +57,8 @@ CHECKS = {
     "postgres": ["benchmarks.postgres"],
     "delays": ["benchmarks.delays"],
     "page": ["tests.service.long"],
+    "logs": ["tests.logs.coverage", "--logs", "2000"],
+    "shop-logs": ["tests.logs.shop_logs"],
     "gpu": ["benchmarks.gpu"],
 }
 CARD = ("gpu",)  # checks that need an NVIDIA card

@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from superarm.client.asynchronous import AsyncClient
     from superarm.client.client import Client
     from superarm.comparison import compare
+    from superarm.logs.entry import LogEntry
+    from superarm.logs.log import Log
+    from superarm.logs.replay import replay
     from superarm.sharding.catalogue import Catalogue
     from superarm.sharding.picked import ShardedSelection
     from superarm.sharding.round import ShardedRound
@@ -78,6 +81,9 @@ _LATER = {
     "ShardedSelection": "superarm.sharding.picked:ShardedSelection",
     "select": "superarm.sharding.select:select",
     "update": "superarm.sharding.select:update",
+    "Log": "superarm.logs.log:Log",
+    "LogEntry": "superarm.logs.entry:LogEntry",
+    "replay": "superarm.logs.replay:replay",
     "environments": "superarm.environments",
     "datasets": "superarm.datasets",
     "experiments": "superarm.experiments",
@@ -176,6 +182,9 @@ __all__ = [
     "update",
     "simulate",
     "compare",
+    "Log",
+    "LogEntry",
+    "replay",
     "environments",
     "datasets",
     "experiments",

@@ -112,6 +112,10 @@ class UnexpectedData(SuperarmError, ValueError):
         return f"{self.where}: expected {self.expected}, got {self.came}"
 
 
+class NoEstimate(SuperarmError):
+    """A log does not tell what a policy would have done; the message says why, and what would tell."""
+
+
 class MissingData(SuperarmError):
     """A study needs data that nobody has fetched or named; the message says how to get them."""
 

@@ -64,7 +64,7 @@ def play(
     delay, waiting = _delay(environment), deque[tuple[Round, IntArray, Array]]()
     for round in itertools.islice(environment.rounds(arrivals), rounds):
         start = time.perf_counter()
-        selection = _selection(policy.select(round), round)
+        selection = selection_of(policy.select(round), round)
         selected = time.perf_counter()
         waiting.append((round, selection.arms, environment.outcomes(round, noise)[selection.arms]))
         observed = time.perf_counter()
@@ -96,7 +96,7 @@ def play(
         policy.update(*late)
 
 
-def _selection(answer: Any, round: Round) -> Selection:
+def selection_of(answer: Any, round: Round) -> Selection:
     """What a policy answered; one of nobody's library may name its arms alone, of which nothing else is claimed."""
     if isinstance(answer, Selection):
         return answer

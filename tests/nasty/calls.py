@@ -145,6 +145,10 @@ def _asked(method: str, /, **arguments: Any) -> Callable[[], tuple[Callable[...,
     return make
 
 
+def an_entry() -> sa.LogEntry:
+    return sa.LogEntry(round=a_round(), arms=[0, 1], outcomes=PAIRS[:2], probabilities=[0.5, 0.5])
+
+
 def folder() -> Path:
     return Path(tempfile.mkdtemp(dir=os.getcwd()))
 
@@ -983,6 +987,44 @@ CALLS: dict[str, Call] = {
             sa.calibration.promises_verdicts,
             {"frame": sa.calibration.promises([selection()], [{"b": True}])},
         )
+    ),
+    # --- logs
+    "LogEntry": Call(
+        lambda: (
+            sa.LogEntry,
+            {
+                "round": a_round(),
+                "arms": [0, 1],
+                "outcomes": PAIRS[:2],
+                "probabilities": [0.5, 0.5],
+                "part_probabilities": {"a": 0.25},
+            },
+        ),
+        takes={"outcomes": ("missing",)},
+    ),
+    "Log": Call(lambda: (sa.Log, {"entries": [an_entry()]})),
+    "Log.from_session": Call(lambda: (sa.Log.from_session, {"session": a_session()[0]})),
+    "Log.from_frame": Call(
+        lambda: (
+            sa.Log.from_frame,
+            {
+                "frame": pl.DataFrame(
+                    {"t": 1, "x": np.arange(6.0), "g": list("aaabbb"), "picked": [True] + [False] * 5, "p": 0.5}
+                ).with_columns(outcome_1=pl.lit(0.1), outcome_2=pl.lit(0.2)),
+                "contexts": ["x"],
+                "t": "t",
+                "picked": "picked",
+                "outcomes": ["outcome_1", "outcome_2"],
+                "probability": "p",
+                "group": "g",
+                "feasible": sa.AtMost(2),
+            },
+        ),
+    ),
+    "replay": Call(
+        lambda: (sa.replay, {"policy": sa.CUCB(), "log": [an_entry()], "learn": True}),
+        takes={"learn": ("booleans",)},
+        lookalikes=FRAMES,
     ),
     # --- on the wire
     "wire.round_to_dict": Call(lambda: (wire.round_to_dict, {"round": a_round()})),

@@ -1,0 +1,109 @@
+"""An estimate with its interval, and how many rounds it is worth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from superarm.arguments import Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What a log tells of a policy.
+
+    Attributes
+    ----------
+    mean
+        the estimate
+    low, high
+        an interval around it
+    level
+        with which probability such intervals hold the truth
+    std_error
+        estimated standard deviation of ``mean``
+    rounds
+        of the log
+    effective_rounds
+        how many rounds played by the policy itself would weigh as evenly: (sum of w)^2 / (sum of w^2)
+    method
+        by which it was estimated
+    cut
+        share of the weights that ``clip`` took away: the bias of inverse propensity is at most this share of the mean
+        reward, that of the doubly robust estimate this share of the model's error; the interval does not hold it
+    """
+
+    mean: float
+    low: float
+    high: float
+    level: float
+    std_error: float
+    rounds: int
+    effective_rounds: float
+    method: str
+    cut: float = 0.0
+
+    def __str__(self) -> str:
+        cut = f", {self.cut:.1%} of the weights cut" if self.cut else ""
+        return (
+            f"{self.mean:.4g} ({self.level:.0%} interval {self.low:.4g} to {self.high:.4g}; {self.method}, "
+            f"{self.rounds} rounds, worth {self.effective_rounds:.0f}{cut})"
+        )
+
+
+def mean_and_interval(values: Array, weights: Array, *, level: float, method: str, cut: float = 0.0) -> Estimate:
+    """Student's interval of the mean of one value a round; ``weights`` are the sums of weights of the rounds.
+
+    A round counts once, however many arms it has: their outcomes may depend on each other as they please.
+    """
+    rounds = len(values)
+    error = float(np.std(values, ddof=1)) / math.sqrt(rounds)
+    half = float(stdtrit(rounds - 1, 0.5 + 0.5 * level)) * error
+    mean = math.fsum(values) / rounds
+    return Estimate(
+        mean=mean,
+        low=mean - half,
+        high=mean + half,
+        level=level,
+        std_error=error,
+        rounds=rounds,
+        effective_rounds=effective(weights),
+        method=method,
+        cut=cut,
+    )
+
+
+def share_and_interval(kept: Array, weights: Array, *, trials: float, level: float, method: str) -> Estimate:
+    """Wilson's interval of a share: sums over each round of weights of what was kept, and of all that matched.
+
+    The share is K = sum(kept) / sum(weights). Its variance follows from the residuals of the rounds (the linear form of
+    a ratio), and says how many independent trials it is worth: K (1 - K) / variance, at most ``trials``, the effective
+    number of parts that matched. Wilson's interval of so many stays within 0 and 1, and has a width where all are kept.
+    """
+    total, rounds = math.fsum(weights), len(kept)
+    share = min(max(math.fsum(kept) / total, 0.0), 1.0)
+    residuals = kept - share * weights
+    variance = rounds / (rounds - 1) * float(residuals @ residuals) / total**2
+    trials = min(share * (1.0 - share) / variance, trials) if variance > 0.0 and 0.0 < share < 1.0 else trials
+    z = float(stdtrit(max(trials - 1.0, 1.0), 0.5 + 0.5 * level))
+    centre = (share + z * z / (2.0 * trials)) / (1.0 + z * z / trials)
+    half = z / (1.0 + z * z / trials) * math.sqrt(share * (1.0 - share) / trials + (z / (2.0 * trials)) ** 2)
+    return Estimate(
+        mean=share,
+        low=max(centre - half, 0.0),
+        high=min(centre + half, 1.0),
+        level=level,
+        std_error=math.sqrt(variance),
+        rounds=rounds,
+        effective_rounds=effective(weights),
+        method=method,
+    )
+
+
+def effective(weights: Array) -> float:
+    """Kish's effective number of rounds."""
+    squares = float(weights @ weights)
+    return float(weights.sum()) ** 2 / squares if squares > 0.0 else 0.0

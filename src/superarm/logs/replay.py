@@ -1,0 +1,249 @@
+"""A policy plays a log again, and what it would have earned there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from superarm.arguments import Array, as_floats, flag, fraction, instance, one_of, positive
+from superarm.calibration.broken_promises import kept as kept_promises
+from superarm.errors import InvalidArgument, ModelWarning, NoEstimate, safe_repr
+from superarm.logs.estimate import Estimate, effective, mean_and_interval, share_and_interval
+from superarm.logs.log import Log, checked_log
+from superarm.logs.overlap import check_overlap
+from superarm.logs.turns import GroupTerms, Turn, by_label, promise_terms, reward_terms
+from superarm.policies.learner import Learner
+from superarm.policies.policy import Policy, RandomisingPolicy
+from superarm.posteriors.posterior import Posterior
+from superarm.round import Outcomes
+from superarm.simulation import selection_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+INVERSE, ROBUST = "inverse propensity", "doubly robust"
+METHODS = (ROBUST, INVERSE)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replay:
+    """What a policy would have picked in the rounds of a log.
+
+    Attributes
+    ----------
+    log
+        that was played again
+    turns
+        what the policy picks in each round
+    """
+
+    log: Log
+    turns: tuple[Turn, ...]
+
+    def frame(self) -> pl.DataFrame:
+        """One row a round: ``t``, the ``arms`` of the policy, those of the log, and how many both picked."""
+        import polars as pl
+
+        rows = [
+            (
+                turn.entry.round.t,
+                turn.arms.tolist(),
+                turn.entry.arms.tolist(),
+                len(np.intersect1d(turn.arms, turn.entry.arms)),
+            )
+            for turn in self.turns
+        ]
+        schema: dict[str, Any] = {
+            "t": pl.Int64,
+            "arms": pl.List(pl.Int64),
+            "logged": pl.List(pl.Int64),
+            "shared": pl.Int64,
+        }
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def value(
+        self,
+        *,
+        method: str = ROBUST,
+        model: Posterior | None = None,
+        clip: float | None = None,
+        level: float = 0.95,
+    ) -> Estimate:
+        """Mean reward a round that the policy would have earned, where the log tells; :class:`NoEstimate` where not.
+
+        Parameters
+        ----------
+        method
+            "doubly robust", or "inverse propensity", which needs no model and has the wider interval
+        model
+            prior of what outcomes to expect; by default one that learns from nothing. It predicts a round from those
+            before it, so that a wrong one widens the interval and does no other harm
+        clip
+            the largest weight of an arm; the interval becomes narrower, and a bias comes in (``estimate.cut``)
+        level
+            of the interval
+        """
+        level, terms = fraction("level", level), self._reward_terms(method, model, clip)
+        values, weights, used, wanted = (
+            np.array([getattr(each, name).sum() for each in terms]) for name in ("values", "weights", "used", "wanted")
+        )
+        check_overlap(weights, wanted, used)
+        cut = 1.0 - float(used.sum() / weights.sum())
+        return mean_and_interval(values, used, level=level, method=method, cut=cut)
+
+    def kept(self, *, level: float = 0.95) -> Estimate:
+        """Share of the promises that would have been kept, of all groups that the policy touches.
+
+        Judged by the outcomes of the log, whose noise tips promises near their thresholds. By inverse propensity of
+        what was picked of each group.
+        """
+        level, terms = fraction("level", level), self._promise_terms()
+        kept, weights, wanted = (
+            np.array([getattr(each, name).sum() for each in terms]) for name in ("values", "weights", "wanted")
+        )
+        check_overlap(weights, wanted)
+        trials = effective(np.concatenate([each.weights for each in terms]))
+        return share_and_interval(kept, weights, trials=trials, level=level, method=INVERSE)
+
+    def by_group(
+        self,
+        *,
+        method: str = ROBUST,
+        model: Posterior | None = None,
+        clip: float | None = None,
+        level: float = 0.95,
+    ) -> pl.DataFrame:
+        """One row a group: its part of the reward a round, and the share of its promises that would have been kept.
+
+        Rounds without the group do not count. What a log does not tell is null, and ``reason`` says why. Arguments as
+        for :meth:`value`.
+        """
+        import polars as pl
+
+        level, rewards = fraction("level", level), by_label(self._reward_terms(method, model, clip))
+        try:
+            promises, why = by_label(self._promise_terms()), ""
+        except NoEstimate as error:
+            promises, why = {}, str(error)
+        rows = []
+        for label in sorted(rewards, key=_name):
+            row: dict[str, Any] = {"group": _name(label), "rounds": len(rewards[label])}
+            reasons = []
+            for what, terms, estimate in (("reward", rewards, _mean), ("kept", promises, _share)):
+                try:
+                    if label not in terms:
+                        raise NoEstimate(why)
+                    found = estimate(terms[label], level, method)
+                except NoEstimate as error:
+                    reasons.append(f"{what}: {error}")
+                    row |= dict.fromkeys((what, f"{what}_low", f"{what}_high"))
+                    continue
+                row |= {what: found.mean, f"{what}_low": found.low, f"{what}_high": found.high}
+            rows.append({**row, "reason": "; ".join(reasons) or None})
+        columns = [f"{what}{end}" for what in ("reward", "kept") for end in ("", "_low", "_high")]
+        schema = {"group": pl.String, "rounds": pl.Int64, **dict.fromkeys(columns, pl.Float64), "reason": pl.String}
+        return pl.DataFrame(rows, schema=schema)
+
+    def _reward_terms(self, method: str, model: Posterior | None, clip: float | None) -> list[GroupTerms]:
+        robust = one_of("method", method, METHODS) == ROBUST
+        most = None if clip is None else positive("clip", clip)
+        predictions: Iterable[Array | None] = _predictions(self.log, model) if robust else [None] * len(self.turns)
+        return [reward_terms(turn, known, most) for turn, known in zip(self.turns, predictions, strict=True)]
+
+    def _promise_terms(self) -> list[GroupTerms]:
+        if not any(turn.entry.round.promises for turn in self.turns):
+            raise NoEstimate("no group of the log has a promise")
+        entries = (turn.entry for turn in self.turns)
+        kept = (kept_promises(each.round, each.arms, each.outcomes) for each in entries)
+        return [promise_terms(turn, flags) for turn, flags in zip(self.turns, kept, strict=True)]
+
+
+def replay(policy: Policy, log: Any, *, learn: bool = True) -> Replay:
+    """Let a policy decide the rounds of a log again, without playing them.
+
+    Parameters
+    ----------
+    policy
+        decides every round by what the log has told it of the rounds before
+    log
+        a :class:`~superarm.Log`, a list of :class:`~superarm.LogEntry`, or a session
+    learn
+        whether the policy learns from what was picked and what came of it, round by round; afterwards it has seen the
+        whole log. False: it stays as it is. A policy that has learnt from this very log looks better there than it is
+
+    >>> import numpy as np, superarm as sa
+    >>> chooser, rng, log = sa.Uniform(seed=1), np.random.default_rng(0), []
+    >>> for t in range(1, 201):
+    ...     round = sa.Round(t=t, contexts=rng.uniform(size=(6, 1)), feasible=sa.AtMost(2))
+    ...     arms = chooser.select(round).arms
+    ...     outcomes = np.column_stack([round.contexts[arms, 0], np.zeros(2)])
+    ...     known = chooser.probabilities(round, arms)
+    ...     log.append(sa.LogEntry(round=round, arms=arms, outcomes=outcomes, probabilities=known))
+    >>> replayed = sa.replay(sa.CUCB(), log, learn=False)
+    >>> prior = sa.GaussianProcess(sa.Matern52(lengthscale=0.5), noise_std=0.1)
+    >>> estimate = replayed.value(model=prior)
+    >>> estimate.low < 1.0 < estimate.high  # two arms of mean 0.5 each
+    True
+    """
+    if not isinstance(policy, Policy) or isinstance(policy, type):
+        raise InvalidArgument("policy", "an object with select and update", safe_repr(policy))
+    entries, learns = checked_log(log), flag("learn", learn)
+    turns = []
+    for entry in entries:
+        arms = selection_of(policy.select(entry.round), entry.round).arms
+        q, draws = _chances(policy, entry.round, arms)
+        turns.append(Turn(entry=entry, arms=arms, chances=q, draws=draws))
+        if learns:
+            policy.update(entry.round, entry.arms, entry.outcomes)
+    return Replay(log=entries, turns=tuple(turns))
+
+
+def _chances(policy: Policy, round: Any, arms: Any) -> tuple[Array | None, bool]:
+    """(M,) with which probability the policy picks each arm, and whether it draws lots."""
+    if isinstance(policy, RandomisingPolicy):
+        given = policy.probabilities(round, np.arange(len(round)))
+        if given is None:
+            return None, True
+        expected = f"a policy whose probabilities are numbers from 0 to 1, one for each of {len(round)} arms"
+        q = as_floats("policy", given, expected)
+        if q.shape != (len(round),) or not ((q >= 0.0) & (q <= 1.0)).all():
+            raise InvalidArgument("policy", expected, safe_repr(given))
+        return q, True
+    q = np.zeros(len(round))
+    q[arms] = 1.0
+    return q, False
+
+
+def _predictions(log: Log, model: Posterior | None) -> Iterable[Array]:
+    """(M,) for each round: the first outcomes to expect, by the rounds before it."""
+    if model is not None:
+        instance("model", model, Posterior, "an object with predict and condition, or None")
+    learner = Learner.of(model, seed=0, learn=None if model is None else False)
+    for entry in log:
+        yield learner.belief(entry.round).mean[:, 0] if len(entry.round) else np.zeros(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # a wrong model costs width alone
+            learner.update(entry.round, Outcomes.of(entry.round, entry.arms, entry.outcomes))
+
+
+def _columns(rows: Sequence[tuple[float, float, float, float]]) -> Array:
+    return np.array(rows, dtype=np.float64).T
+
+
+def _mean(rows: Sequence[tuple[float, float, float, float]], level: float, method: str) -> Estimate:
+    values, weights, used, wanted = _columns(rows)
+    check_overlap(weights, wanted, used)
+    return mean_and_interval(values, used, level=level, method=method)
+
+
+def _share(rows: Sequence[tuple[float, float, float, float]], level: float, method: str) -> Estimate:
+    values, weights, _, wanted = _columns(rows)
+    check_overlap(weights, wanted)
+    return share_and_interval(values, weights, trials=effective(weights), level=level, method=INVERSE)
+
+
+_name: Callable[[Any], str] = str

@@ -1,0 +1,173 @@
+"""What a policy would do in a round of a log, and how that weighs what was picked there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from superarm.arguments import Array, IntArray
+from superarm.errors import NoEstimate
+from superarm.logs.entry import LogEntry
+from superarm.rewards.simple import Sum
+from superarm.round import Round
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Turn:
+    """A round of a log and what a policy picks in it."""
+
+    entry: LogEntry
+    arms: IntArray  # (j,) that the policy picks
+    chances: Array | None  # (M,) q, with which it picks each arm; None where it draws lots and does not know
+    draws: bool  # whether it draws lots, and says with which probabilities
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GroupTerms:
+    """The part of each group of a round in an estimate, (G,) each."""
+
+    labels: tuple[Hashable, ...]
+    values: Array  # what is averaged
+    weights: Array  # sums of q / p over what was picked
+    used: Array  # the same after clipping
+    wanted: Array  # sums of q
+
+
+def chances(turn: Turn) -> Array:
+    """q, or why it is not known."""
+    if turn.chances is None:
+        raise NoEstimate(
+            f"the policy draws lots and does not know with which probability it picks an arm in round {_t(turn)}"
+        )
+    return turn.chances
+
+
+def arm_weights(turn: Turn) -> Array:
+    """(k,) q / p of each picked arm, or why there are none."""
+    entry, q = turn.entry, chances(turn)
+    p = entry.picked_probabilities
+    if p is None:
+        raise NoEstimate(f"the log has no probabilities in round {_t(turn)}: nobody knows how likely other picks were")
+    assert entry.probabilities is not None
+    if len(entry.probabilities) == len(entry.round):
+        never = np.flatnonzero((q > 0.0) & (entry.probabilities == 0.0))
+        if len(never):
+            raise NoEstimate(f"the policy picks arm {never[0]} in round {_t(turn)}, which the log could never pick")
+    weights: Array = q[entry.arms] / p
+    return weights
+
+
+def reward_terms(turn: Turn, model: Array | None, clip: float | None) -> GroupTerms:
+    """What a round adds to the estimate of the reward.
+
+    With weights w = q / p, outcomes y and a model g of them: sum of w y without one, and with one sum over all arms of
+    q g + sum over picked arms of w (y - g). Both have the mean sum of q f_1 whatever g is, as E[1(picked) / p] = 1, if
+    g was not learnt from this round.
+    """
+    entry, q = turn.entry, chances(turn)
+    if type(entry.round.reward) is not Sum:
+        raise NoEstimate(f"the reward of round {_t(turn)} is {entry.round.reward}: only a sum follows from single arms")
+    y, weights = entry.outcomes[:, 0], arm_weights(turn)
+    if np.isnan(y[weights > 0.0]).any():
+        raise NoEstimate(f"outcomes of round {_t(turn)} are missing; leave such rounds out only if that is by chance")
+    used = weights if clip is None else np.minimum(weights, clip)
+    known = np.zeros(len(entry.round)) if model is None else model
+    errors = np.where(weights > 0.0, used * (np.nan_to_num(y) - known[entry.arms]), 0.0)
+    return GroupTerms(
+        labels=entry.round.labels,
+        values=_by_group(entry.round, q * known) + _by_group(entry.round, errors, entry.arms),
+        weights=_by_group(entry.round, weights, entry.arms),
+        used=_by_group(entry.round, used, entry.arms),
+        wanted=_by_group(entry.round, q),
+    )
+
+
+def promise_terms(turn: Turn, kept: Mapping[Hashable, bool]) -> GroupTerms:
+    """What a round adds to the estimate of kept promises: one part a group, the arms that were picked of it.
+
+    Whether a promise is kept depends on all arms of a group together, so that a part weighs by the probability of
+    exactly this part.
+    """
+    entry, round = turn.entry, turn.entry.round
+    arm_weights(turn)  # or an error
+    promised = np.zeros(len(round.labels), dtype=np.bool_)
+    for promise in round.promises:
+        promised[promise.groups] = True
+    wanted = np.where(promised, _touching(turn), 0.0)
+    weights, values = np.zeros(len(promised)), np.zeros(len(promised))
+    for code in np.unique(round.grouping.codes[entry.arms]):
+        part, label = entry.arms[round.grouping.codes[entry.arms] == code], round.labels[code]
+        q = _part_chance(turn, int(code), part) if promised[code] else 0.0
+        if q == 0.0:
+            continue
+        if label not in kept:
+            raise NoEstimate(f"outcomes of group {label!r} in round {_t(turn)} are missing")
+        weights[code] = q / _part_probability(entry, int(code), part)
+        values[code] = weights[code] * kept[label]
+    return GroupTerms(labels=round.labels, values=values, weights=weights, used=weights, wanted=wanted)
+
+
+def _touching(turn: Turn) -> Array:
+    """(G,) with which probability the policy picks from each group."""
+    round, q = turn.entry.round, chances(turn)
+    if not turn.draws:
+        touched = np.zeros(len(round.labels))
+        touched[round.grouping.codes[turn.arms]] = 1.0
+        return touched
+    if round.feasible.whole:
+        whole: Array = _by_group(round, q) / round.grouping.sizes
+        return whole
+    several = np.flatnonzero((round.caps > 1) & (_by_group(round, q) > 0.0))
+    if len(several) and round.feasible.totals(len(round))[1] > 1:
+        raise NoEstimate(_joint("the policy", round, int(several[0])))
+    return _by_group(round, q)
+
+
+def _part_chance(turn: Turn, code: int, part: IntArray) -> float:
+    """With which probability the policy picks exactly this part of a group."""
+    round = turn.entry.round
+    if turn.draws:
+        return float(chances(turn)[part[0]])  # _touching has seen that it is that of the part
+    mine = turn.arms[round.grouping.codes[turn.arms] == code]
+    return float(np.array_equal(mine, part))
+
+
+def _part_probability(entry: LogEntry, code: int, part: IntArray) -> float:
+    """With which probability exactly this part of a group was to be picked."""
+    round = entry.round
+    label = round.labels[code]
+    if entry.part_probabilities is not None and label in entry.part_probabilities:
+        return float(entry.part_probabilities[label])
+    if not round.feasible.whole and round.caps[code] > 1 and round.feasible.totals(len(round))[1] > 1:
+        raise NoEstimate(_joint("the log", round, code) + "; LogEntry(part_probabilities=...) tells")
+    found = entry.picked_probabilities
+    assert found is not None
+    return float(found[np.searchsorted(entry.arms, part[0])])
+
+
+def _joint(who: str, round: Round, code: int) -> str:
+    return (
+        f"group {round.labels[code]!r} may give several arms in round {round.t}, and probabilities of single arms do "
+        f"not tell with which one {who} picks them together"
+    )
+
+
+def _by_group(round: Round, values: Array, arms: IntArray | None = None) -> Array:
+    codes = round.grouping.codes if arms is None else round.grouping.codes[arms]
+    return np.bincount(codes, weights=values, minlength=len(round.labels)).astype(np.float64)
+
+
+def by_label(terms: Sequence[GroupTerms]) -> dict[Hashable, list[tuple[float, float, float, float]]]:
+    """Values, weights, used weights and wanted of each group, in the rounds that have it."""
+    found: dict[Hashable, list[tuple[float, float, float, float]]] = {}
+    for each in terms:
+        rows = zip(each.values.tolist(), each.weights.tolist(), each.used.tolist(), each.wanted.tolist(), strict=True)
+        for label, row in zip(each.labels, rows, strict=True):
+            found.setdefault(label, []).append(row)
+    return found
+
+
+def _t(turn: Turn) -> int:
+    return turn.entry.round.t
