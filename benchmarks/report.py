@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import charts, decisions, growth, guard, oracles, posteriors, rounds, studies, targets
+from benchmarks import charts, decisions, growth, guard, learners, oracles, posteriors, rounds, studies, targets
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE.parent / "docs" / "performance.md"
@@ -19,6 +19,7 @@ SUBJECTS: dict[str, ModuleType] = {
     "rounds": rounds,
     "studies": studies,
     "decisions": decisions,
+    "learners": learners,
     "growth": growth,
     "guard": guard,
 }

@@ -136,6 +136,16 @@ TARGETS = [
     Target("select, federated, ms at any t", 5.0, lambda r: selects(r, "federated")),
     Target("select, movies, ms at any t", 10.0, lambda r: selects(r, "movies")),
     Target("select, cautious over tcgp-ucb", 4.0, cautious_over_plain),
+    Target(
+        "many learners, 16 features, 20 arms, 3 picked: decisions a core-second",
+        150_000,
+        lambda r: [
+            row["rate"][0]
+            for row in r.get("learners", {}).get("rows", [])
+            if (row["features"], row["arms"]) == (16, 20)
+        ],
+        at_least=True,
+    ),
     Target("superarm run federated: wall over the policies' own time", 3.0, studies),
 ]
 

@@ -17,6 +17,7 @@ from superarm.feasible import AtMost, Exactly, WholeGroups
 from superarm.indices import Indices, beta, double_ucb
 from superarm.kernels.linear import Linear
 from superarm.kernels.stationary import Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
+from superarm.learners.learners import Learners
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.exhaustive import Exhaustive
@@ -173,6 +174,7 @@ __all__ = [
     "Place",
     "Session",
     "Decision",
+    "Learners",
     "Client",
     "AsyncClient",
     "Catalogue",

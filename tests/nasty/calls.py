@@ -184,6 +184,20 @@ def _with(function: Callable[..., Any], /, **arguments: Any) -> Callable[[], tup
     return lambda: (function, dict(arguments))
 
 
+def _of_learners(method: str, /, **arguments: Any) -> Callable[[], tuple[Callable[..., Any], dict[str, Any]]]:
+    """A call of learners; a batch that is None is theirs."""
+
+    def make() -> tuple[Callable[..., Any], dict[str, Any]]:
+        learners = sa.Learners(CONTEXTS, noise_std=0.1)
+        if method == "snapshot":
+            learners = sa.Learners.open(folder() / "l", CONTEXTS, noise_std=0.1)
+        own = {"batch": learners.select(["ann", 2], [[0, 1], [2, 3]], feasible=sa.AtMost(1))}
+        given = {name: own.get(name) if value is None else value for name, value in arguments.items()}
+        return getattr(learners, method), given
+
+    return make
+
+
 def _later(make: Callable[[], Any], method: str, /, **arguments: Any) -> Any:
     """A method of an object made anew."""
     return lambda: (getattr(make(), method), dict(arguments))
@@ -581,6 +595,40 @@ CALLS: dict[str, Call] = {
         },
         lookalikes={("environment", "an environment"): "it is one, and large"},
     ),
+    # --- many learners
+    "Learners": Call(
+        _with(
+            sa.Learners,
+            features=CONTEXTS,
+            groups=["a", "a", "a", "b", "b", "b"],
+            noise_std=0.1,
+            scale=1.0,
+            mean=np.zeros((1, 2)),
+            zeta=0.5,
+            delta=0.05,
+            max_arms=None,
+            beta_scale=1.0,
+            seed=0,
+        ),
+        takes={"groups": LABELS, "features": ("booleans",), "mean": ("booleans",)},
+    ),
+    "Learners.open": Call(
+        lambda: (
+            sa.Learners.open,
+            {"folder": folder() / "l", "features": CONTEXTS, "groups": None, "partitions": 2, "noise_std": 0.1},
+        ),
+        takes={"folder": PATH, "groups": LABELS, "features": ("booleans",)},
+    ),
+    "Learners.select": Call(
+        _of_learners("select", keys=["ann", 2], arms=[[0, 1], [2, -1]], feasible=sa.AtMost(1), constraint=None),
+        takes={"keys": LABELS, "constraint": ("none",)},
+    ),
+    "Learners.predict": Call(_of_learners("predict", keys=["ann", 2], arms=[[0, 1], [2, -1]]), takes={"keys": LABELS}),
+    "Learners.update": Call(
+        _of_learners("update", batch=None, outcomes=np.zeros((2, 1, 2)), number=None),
+        takes={"outcomes": ("missing", "booleans")},
+    ),
+    **{f"Learners.{name}": Call(_of_learners(name)) for name in ("snapshot", "digest", "close")},
     # --- sessions
     "Session.open": Call(
         lambda: (

@@ -104,6 +104,10 @@ def used(result: Any) -> None:
     elif isinstance(result, sa.environments.Environment):
         for round in itertools.islice(result.rounds(np.random.default_rng(0)), 2):
             result.outcomes(round, np.random.default_rng(0))
+    elif isinstance(result, sa.Learners):
+        batch = result.select(["ann"], [[0]], feasible=sa.AtMost(1))
+        result.update(batch, np.zeros((1, 1, 2)))
+        result.close()
     elif hasattr(result, "select") and hasattr(result, "update"):
         if not isinstance(result, sa.Clairvoyant):
             selection = result.select(a_round())

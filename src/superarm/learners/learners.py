@@ -1,0 +1,299 @@
+"""One small learner for each of many keys, on features that all of them share."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from superarm.arguments import Array, IntArray, real_array, whole_number, with_masks
+from superarm.errors import InvalidArgument, StoreUnavailable, safe_repr
+from superarm.feasible import AtMost, Exactly
+from superarm.groups import label_array
+from superarm.learners.batch import TWICE, Batch
+from superarm.learners.folder import Folder, LearnersFile
+from superarm.learners.partition import Lesson, Partition, Whole
+from superarm.learners.promised import promise_rows, sizes
+from superarm.learners.shared import SharedModel
+from superarm.rewards.group_reward import Constraint
+from superarm.round import LARGEST
+from superarm.storage.hashes import STEP, Words, label_hashes, mixed
+from superarm.storage.labels import canonical
+from superarm.words import counted
+
+MOST_PARTITIONS = 4096
+
+
+class Learners:
+    """Many small independent learners, each TCGP-UCB by itself, decided and taught a batch of keys at a time.
+
+    A key, a user or a shop, learns from its own outcomes alone. Both outcomes of an arm are linear in its d features,
+    with weights of prior covariance ``scale``^2 I; see ``docs/learners.md`` for what differs from
+    :class:`~superarm.GaussianProcess`. A decision for a key is the same, to the last bit, alone and in any batch.
+
+    Parameters
+    ----------
+    features
+        (A, d) features of every arm that can be picked; arms are numbers of its rows
+    groups
+        (A,) label of each arm's group; None: one group
+    noise_std
+        standard deviation of the noise of an outcome, in units of its scale
+    scale
+        of each outcome, or one for both: standard deviation of its weights beforehand, and unit of its noise
+    mean
+        (d, 2) what is expected of the weights beforehand, for instance of all keys together; by default 0
+    zeta, delta, max_arms, beta_scale, seed
+        as for :class:`~superarm.TCGPUCB`; t is one more than the key's updates so far, and without ``max_arms`` M is
+        the number of its arms
+
+    >>> import numpy as np, superarm as sa
+    >>> learners = sa.Learners(np.eye(3), noise_std=0.1)
+    >>> batch = learners.select(["ann", "bob"], [[0, 1, 2], [1, 2, -1]], feasible=sa.AtMost(2))
+    >>> batch
+    Batch(2 keys: 2 OPTIMAL)
+    >>> learners.update(batch, np.full((2, 2, 2), 0.5))
+    >>> learners
+    Learners(3 arms, 3 features, 1 group; 2 keys, 1 batch learnt)
+    """
+
+    def __init__(
+        self,
+        features: Any,
+        groups: Any = None,
+        *,
+        noise_std: float,
+        scale: Any = 1.0,
+        mean: Any = None,
+        zeta: float = 0.5,
+        delta: float = 0.05,
+        max_arms: int | None = None,
+        beta_scale: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        self.model = SharedModel.of(
+            features, groups, noise_std=noise_std, scale=scale, mean=mean, zeta=zeta, delta=delta, max_arms=max_arms,
+            beta_scale=beta_scale, seed=seed,
+        )  # fmt: skip
+        self._folder: Folder | None = None
+        self._partitions = [Partition(self.model)]
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        features: Any = None,
+        groups: Any = None,
+        *,
+        partitions: int = 1,
+        **rest: Any,
+    ) -> Learners:
+        """Learners that are kept in a folder: those that are there, or new ones of these features.
+
+        Every update is on the disk before anything is learnt from it, and before the call returns. So whatever ends the
+        process, the next one to open the folder has every batch whose update returned, with the same bits.
+
+        Parameters
+        ----------
+        folder
+            where they are kept; one process at a time
+        features, groups, rest
+            as for :class:`Learners`; they may be left out where the folder has learners, and must agree with them
+        partitions
+            how many parts new learners are kept in, each with a log of its own: a key's part follows from its hash
+        """
+        number = whole_number("partitions", partitions, 1, MOST_PARTITIONS)
+        settings = None
+        if features is not None:
+            settings = LearnersFile(model=cls(features, groups, **rest).model, partitions=number)
+        elif groups is not None or rest:
+            raise InvalidArgument("features", "features, as other settings are given", "none")
+        held = Folder.open(folder, settings)
+        learners = cls.__new__(cls)
+        learners.model, learners._folder, learners._partitions = held.settings.model, held, held.partitions
+        return learners
+
+    def __len__(self) -> int:
+        return sum(len(partition.rows) for partition in self._partitions)
+
+    def __repr__(self) -> str:
+        arms, d = self.model.features.shape
+        return (
+            f"Learners({counted(arms, 'arm')}, {counted(d, 'feature')}, {counted(len(self.model.labels), 'group')}; "
+            f"{counted(len(self), 'key')}, {self.batches} batch{'' if self.batches == 1 else 'es'} learnt)"
+        )
+
+    @property
+    def batches(self) -> int:
+        """How many batches of outcomes were learnt: the number of the last one."""
+        return self._partitions[0].number
+
+    def select(
+        self,
+        keys: Any,
+        arms: Any,
+        *,
+        feasible: AtMost | Exactly,
+        constraint: Constraint | Mapping[Hashable, Constraint] | None = None,
+    ) -> Batch:
+        """Pick a super arm for every key, from its own arms; pure.
+
+        Parameters
+        ----------
+        keys
+            J labels; a key that nobody has met has learnt nothing
+        arms
+            (J, n) the arms that each key may be given, -1 where it has fewer; in any order
+        feasible
+            :class:`~superarm.AtMost` or :class:`~superarm.Exactly`, for each key by itself
+        constraint
+            the promise to every group, on Sum, Mean or Count; or a mapping by label; or None
+        """
+        names = _keys(keys)
+        offered = self._arms(arms, len(names))
+        groups = self.model.grouping
+        promise = promise_rows(constraint, groups, self.model.zeta)
+        fewest, most, caps = sizes(feasible, groups, offered.shape[1])
+        hashes = label_hashes(names)
+        lots = mixed(hashes ^ mixed(STEP * np.array([self.model.seed + 1], dtype=np.uint64)))
+        picked, values = np.full((len(names), most), -1, dtype=np.int64), np.zeros(len(names))
+        codes = np.zeros(len(names), dtype=np.int64)
+        for partition, rows, mine in self._split(names, hashes):
+            found = partition.select(mine, lots[rows], offered[rows], promise, caps, (fewest, most))
+            picked[rows], values[rows], codes[rows] = found
+        if (codes == TWICE).any():
+            raise InvalidArgument("arms", "every arm at most once for a key", f"twice in row {codes.argmax()}")
+        for array in (picked, values, codes):
+            array.setflags(write=False)
+        return Batch(keys=tuple(names), arms=picked, values=values, codes=codes)
+
+    def predict(self, keys: Any, arms: Any) -> tuple[Array, Array]:
+        """What each key believes of arms (J, n): means and standard deviations, (J, n, 2); NaN where an arm is -1."""
+        names = _keys(keys)
+        asked = self._arms(arms, len(names))
+        mean, std = np.empty((*asked.shape, 2)), np.empty((*asked.shape, 2))
+        for partition, rows, mine in self._split(names, label_hashes(names)):
+            mean[rows], std[rows] = partition.predict(mine, asked[rows])
+        return mean, std
+
+    def update(self, batch: Batch, outcomes: Any, *, number: int | None = None) -> None:
+        """Learn the outcomes of a batch: all of them, or none where something is wrong.
+
+        A key that occurs twice learns its rows one after the other.
+
+        Parameters
+        ----------
+        batch
+            what :meth:`select` returned
+        outcomes
+            (J, K, 2) both outcomes of every picked arm; both NaN where they never came; anything beside an arm of -1
+        number
+            of the batch, one more than :attr:`batches`. Whoever does not know whether a call succeeded repeats it with
+            its number: a batch that was learnt is not learnt again
+        """
+        if not isinstance(batch, Batch):
+            raise InvalidArgument("batch", "what Learners.select returned", safe_repr(batch))
+        arms = self._arms(batch.arms, len(batch))
+        values = _outcomes(outcomes, arms)
+        if number is not None and whole_number("number", number, 1) <= self.batches:
+            return
+        if number is not None and number > self.batches + 1:
+            raise InvalidArgument("number", f"the next, {self.batches + 1}, or one before it", number)
+        keys = list(batch.keys)
+        lessons = [Lesson(np.empty(0, np.int64), arms[:0], values[:0], []) for _ in self._partitions]
+        for partition, rows, mine in self._split(keys, label_hashes(keys)):
+            lesson = partition.lesson(mine, arms[rows], values[rows])
+            partition.make_room(len(lesson.new))
+            lessons[self._partitions.index(partition)] = lesson
+        if self._folder is not None:
+            self._folder.write(lessons)
+        for partition, lesson in zip(self._partitions, lessons, strict=True):
+            partition.learn(lesson)
+
+    def snapshot(self) -> None:
+        """Keep in the folder what was learnt so far: the next start replays only what comes after."""
+        if self._folder is None:
+            raise StoreUnavailable("these learners are in memory alone: Learners.open keeps them in a folder")
+        self._folder.snapshot()
+
+    def digest(self) -> str:
+        """64 hexadecimal digits of all that was learnt, to the last bit."""
+        said = hashlib.blake2b(self.model.digest().encode("ascii"), digest_size=32)
+        for partition in self._partitions:
+            kept = partition.snapshot()
+            said.update(repr((kept.number, kept.keys)).encode("utf-8"))
+            for array in (kept.factors, kept.weights, kept.seen):
+                said.update(array.tobytes())
+        return said.hexdigest()
+
+    def close(self) -> None:
+        """Let other processes open the folder; these learners cannot learn any more."""
+        if self._folder is not None:
+            self._folder.close()
+
+    def __enter__(self) -> Learners:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _split(self, keys: list[Hashable], hashes: Words) -> list[tuple[Partition, Any, list[Hashable]]]:
+        """The partitions that have some of the keys, with the rows and keys of each."""
+        if len(self._partitions) == 1:
+            return [(self._partitions[0], slice(None), keys)]
+        parts = (hashes % np.uint64(len(self._partitions))).astype(np.intp)
+        each: list[IntArray] = [np.flatnonzero(parts == i) for i in range(len(self._partitions))]
+        return [
+            (partition, rows, [keys[row] for row in rows.tolist()])
+            for partition, rows in zip(self._partitions, each, strict=True)
+            if len(rows)
+        ]
+
+    def _arms(self, arms: Any, keys: int) -> Whole:
+        expected = f"arm numbers of shape ({keys}, n), -1 where a key has fewer"
+        try:
+            array = with_masks(arms)
+        except ValueError:
+            raise InvalidArgument("arms", expected, safe_repr(arms)[:100]) from None
+        if np.ma.is_masked(array):
+            raise InvalidArgument("arms", expected, "a missing one (masked)")
+        array = np.asarray(array)
+        if array.size == 0 and array.ndim == 1 and keys == 0:
+            array = np.empty((0, 0), dtype=np.int64)
+        if array.ndim != 2 or len(array) != keys or (array.size and array.dtype.kind not in "iu"):
+            raise InvalidArgument("arms", expected, f"dtype {array.dtype}, shape {array.shape}")
+        most = len(self.model.features) - 1
+        if array.size and (array.min() < -1 or array.max() > most):
+            raise InvalidArgument(
+                "arms", f"-1 or arm numbers from 0 to {most}", array[(array < -1) | (array > most)][0]
+            )
+        return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _keys(keys: Any) -> list[Hashable]:
+    """Labels in the form in which they are kept."""
+    array = label_array(keys, "keys")
+    listed: list[Hashable] = array.tolist()
+    if array.dtype.kind in "iu" or all(type(key) is str for key in listed):
+        return listed
+    return [canonical(key, "keys") for key in listed]
+
+
+def _outcomes(outcomes: Any, arms: Whole) -> Array:
+    """(J, K, 2) checked outcomes, NaN where there is no arm."""
+    values = real_array(outcomes, "outcomes", "numbers")
+    if values.shape != (*arms.shape, 2):
+        expected = f"shape {(*arms.shape, 2)}, both outcomes of every picked arm"
+        raise InvalidArgument("outcomes", expected, f"shape {values.shape}")
+    values[arms < 0] = np.nan
+    missing = np.isnan(values)
+    too_large = ~(missing | (np.abs(values) <= LARGEST))
+    if too_large.any():
+        expected = f"numbers from {-LARGEST} to {LARGEST}, or NaN where both never came"
+        raise InvalidArgument("outcomes", expected, values[too_large][0])
+    if (missing[..., 0] != missing[..., 1]).any():
+        raise InvalidArgument("outcomes", "both outcomes of an arm, or NaN for both", "one of two")
+    return values

@@ -1,0 +1,163 @@
+"""Learners in a folder: what an update returned for is there, with the same bits, whatever ended the process."""
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.errors import DifferentPolicy, InvalidArgument, StoreUnavailable, UnreadableFile
+from tests.learners.forever import start, teach
+
+
+def beliefs(learners):
+    arms = np.tile(np.arange(30), (60, 1))
+    return b"".join(part.tobytes() for part in learners.predict(list(range(60)), arms))
+
+
+def in_memory(batches):
+    learners = start()
+    while learners.batches < batches:
+        teach(learners)
+    return beliefs(learners)
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_learners_are_found_again_with_the_same_bits(tmp_path, partitions):
+    with start(tmp_path, partitions) as learners:
+        for _ in range(5):
+            teach(learners)
+        digest = learners.digest()
+    with sa.Learners.open(tmp_path) as again:
+        assert again.digest() == digest
+        assert again.batches == 5
+        assert beliefs(again) == in_memory(5)  # in however many parts
+        again.snapshot()
+        teach(again)
+        digest = again.digest()
+    with sa.Learners.open(tmp_path) as again:
+        assert again.digest() == digest
+        assert beliefs(again) == in_memory(6)
+
+
+def test_what_was_half_written_is_cut_off(tmp_path):
+    with start(tmp_path, 1) as learners:
+        teach(learners)
+        before, short = learners.digest(), (tmp_path / "0000.log").stat().st_size
+        teach(learners)
+    whole = (tmp_path / "0000.log").read_bytes()
+    cuts = [*range(short, short + 40), *range(short + 40, len(whole), 97)]
+    for cut in cuts:
+        for tail in (whole[:cut], whole[:cut] + bytes(len(whole) - cut)):  # zeros: length on the disk, content not
+            (tmp_path / "0000.log").write_bytes(tail)
+            if tail == whole:
+                continue
+            with sa.Learners.open(tmp_path) as again:
+                assert again.digest() == before
+            assert (tmp_path / "0000.log").stat().st_size == short
+
+
+def test_damage_is_no_loss_of_the_last_record(tmp_path):
+    with start(tmp_path, 1) as learners:
+        for _ in range(3):
+            teach(learners)
+    whole = (tmp_path / "0000.log").read_bytes()
+    for place in (3, 100, len(whole) // 2):
+        (tmp_path / "0000.log").write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(UnreadableFile):
+            sa.Learners.open(tmp_path)
+
+
+def test_a_batch_that_only_some_logs_have_was_not_learnt(tmp_path):
+    with start(tmp_path) as learners:
+        teach(learners)
+        before, contents = learners.digest(), [path.read_bytes() for path in sorted(tmp_path.glob("*.log"))]
+        teach(learners)
+        after = learners.digest()
+    (tmp_path / "0002.log").write_bytes(contents[2])
+    with sa.Learners.open(tmp_path) as again:
+        assert again.digest() == before
+        assert [path.read_bytes() for path in sorted(tmp_path.glob("*.log"))] == contents
+        teach(again)
+        assert again.digest() == after
+
+
+@pytest.mark.parametrize("failing", [0, 2])
+def test_a_disk_that_fails_changes_nothing(tmp_path, monkeypatch, failing):
+    with start(tmp_path) as learners:
+        teach(learners)
+        before, calls, sync = learners.digest(), [], os.fsync
+
+        def fsync(handle):
+            calls.append(handle)
+            if len(calls) == failing + 1:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            sync(handle)
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        with pytest.raises(StoreUnavailable, match="No space left"):
+            teach(learners)
+        assert learners.digest() == before
+        teach(learners)
+        after = learners.digest()
+    with sa.Learners.open(tmp_path) as again:
+        assert again.digest() == after
+        assert beliefs(again) == in_memory(2)
+
+
+def test_who_may_open_them(tmp_path):
+    with pytest.raises(InvalidArgument, match="to make some, give their features"):
+        sa.Learners.open(tmp_path / "nothing")
+    with pytest.raises(InvalidArgument):
+        sa.Learners.open(tmp_path / "nothing", noise_std=0.3)
+    with start(tmp_path), pytest.raises(StoreUnavailable, match="another process"):
+        start(tmp_path)
+    with pytest.raises(DifferentPolicy):
+        sa.Learners.open(tmp_path, np.eye(3), noise_std=0.3)
+    with start(tmp_path) as learners:
+        assert learners.batches == 0
+    with pytest.raises(StoreUnavailable, match="in memory"):
+        start().snapshot()
+
+
+def test_keys_of_every_kind_are_kept(tmp_path):
+    keys = ["ann", 7, 2.5, ("shop", 3), b"raw", None]
+    with start(tmp_path) as learners:
+        batch = learners.select(keys, [[0, 1]] * 6, feasible=sa.AtMost(2))
+        learners.update(batch, np.ones((6, 2, 2)))
+        learners.snapshot()
+        learners.update(batch, np.ones((6, 2, 2)))
+        digest = learners.digest()
+    with sa.Learners.open(tmp_path) as again:
+        assert again.digest() == digest
+        assert len(again) == 6
+
+
+@pytest.mark.slow
+def test_a_kill_loses_nothing_that_an_update_returned_for(tmp_path):
+    """SIGKILL five times, at any moment; what was said is there, and all of it is as if nobody had been killed."""
+    wait, said = random.Random(0), 0
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path])}
+    for _ in range(5):
+        with subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("forever.py")), str(tmp_path)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        ) as process:
+            process.stdout.readline()
+            time.sleep(wait.uniform(0.0, 0.3))
+            process.send_signal(signal.SIGKILL)
+            for line in process.stdout:
+                said = int(line) if line.endswith("\n") else said
+        with sa.Learners.open(tmp_path) as learners:
+            assert learners.batches in (said, said + 1)
+            assert beliefs(learners) == in_memory(learners.batches)
+    assert said > 10
