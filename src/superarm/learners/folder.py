@@ -16,8 +16,8 @@ from superarm.errors import DifferentPolicy, InvalidArgument, StoreUnavailable, 
 from superarm.learners.log import Log
 from superarm.learners.partition import Lesson, Partition, Snapshot
 from superarm.learners.shared import SharedModel
+from superarm.places.files import alone, checked_path
 from superarm.storage import storable
-from superarm.storage.files import alone, checked_path
 
 SETTINGS = "learners.sa"
 
