@@ -43,7 +43,7 @@ RISK = 0.9  # largest probability of a broken promise that exploring goes on wit
 BORNE_OUT = 3.0  # nats by which outcomes must be more probable with the lengthscales given than with shorter ones
 COMMON = (0.02, 0.98)  # quantiles between which their squares, made white, lie where scale and noise are right
 MOVED = 1.0  # nats: hyperparameters that were learnt, and not given, are better by more
-NEARLY_BLIND = 0.7  # share of the largest variance that counts as as informative where nothing is known
+NEARLY_BLIND = 0.3  # share of the largest variance that counts as as informative where nothing is known
 FARTHEST = 1e9  # standard deviations; beyond, rounding would be all that is left
 
 

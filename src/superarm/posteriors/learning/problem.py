@@ -24,8 +24,8 @@ from superarm.posteriors.learning.row_noise import RowNoise
 # Climbs, from the best of the starting points.
 CLIMBS = 2
 STEPS = 50
-# Relative change of the objective at which a climb stops: 0.01 in 1000, less than data can tell.
-CONVERGED = 1e-5
+# Relative change of the objective at which a climb stops: 0.01 in 100, less than data can tell.
+CONVERGED = 1e-4
 # Hyperparameters that are not more probable by this (in the logarithm) are not worth a new factor.
 WORTHWHILE = 0.05
 # Distance from a limit, in logarithms, at which a hyperparameter wants to be beyond it.
