@@ -62,6 +62,13 @@ class Groups:
         return sizes
 
     @cached_property
+    def each(self) -> npt.NDArray[Any]:
+        """(M,) the label of each arm, read-only."""
+        each = label_array(self.labels, "groups")[self.codes]
+        each.setflags(write=False)
+        return each
+
+    @cached_property
     def hashes(self) -> Words:
         """(G,) 64 well-mixed bits of each label: the same for equal labels in every process."""
         hashes = label_hashes(self.labels)

@@ -90,8 +90,9 @@ class Round:
         t = whole_int64("t", self.t, 1)
         contexts = _contexts(self.contexts)
         arms = len(contexts)
-        labels = np.zeros(arms, dtype=np.intp) if self.groups is None else label_array(self.groups, "groups")
-        grouping = Groups.of(labels)
+        given = np.zeros(arms, dtype=np.intp) if self.groups is None else self.groups
+        labels = given.each if isinstance(given, Groups) else label_array(given, "groups")
+        grouping = given if isinstance(given, Groups) else Groups.of(labels)  # the wire has looked at labels already
         if len(grouping.codes) != arms:
             raise InvalidArgument("groups", f"one label per arm ({arms})", f"{len(grouping.codes)} labels")
         if not isinstance(self.feasible, (AtMost, Exactly, WholeGroups)):

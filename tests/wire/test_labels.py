@@ -29,9 +29,9 @@ class Rank(enum.IntEnum):
 
 def test_a_number_of_a_kind_of_its_own_travels_as_the_number_it_is():
     groups = Groups.of([Rank.HIGH, Rank.LOW])
-    labels, each = partition_from_data(partition_to_data(groups.labels, groups.codes, "groups"), "groups")
+    labels, back = partition_from_data(partition_to_data(groups.labels, groups.codes, "groups"), "groups")
     assert labels == [5, 10]
-    assert each.tolist() == [10, 5]
+    assert back.each.tolist() == [10, 5]
 
 
 def test_times_of_numpy_inside_sets_keep_their_place():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from superarm import storage
 from superarm.arguments import Array
@@ -64,6 +64,17 @@ class RandomisingPolicy(Policy, Protocol):
     def probabilities(self, round: Round, arms: Any) -> Array | None:
         """(k,) with which each of ``arms``, (k,), was to be picked; None where that is not known exactly."""
         ...
+
+
+def minds_decisions(policy: Policy) -> TypeGuard[DelayedPolicy]:
+    """Whether a policy is told which decisions are out: as ``isinstance``, in a hundredth of the time."""
+    names = ("decided", "observed", "played", "withdrawn", "expired")
+    return all(callable(getattr(policy, name, None)) for name in names)
+
+
+def draws_lots(policy: Policy) -> TypeGuard[RandomisingPolicy]:
+    """Whether a policy may know probabilities: as ``isinstance``, in a hundredth of the time."""
+    return callable(getattr(policy, "probabilities", None))
 
 
 class StorablePolicy:

@@ -12,7 +12,7 @@ import numpy as np
 
 from superarm.arguments import instance
 from superarm.errors import Conflict, UnknownDecision, safe_repr
-from superarm.policies.policy import Policy, RandomisingPolicy
+from superarm.policies.policy import Policy, draws_lots
 from superarm.round import Round
 from superarm.sessions.base import check_teachable
 from superarm.sessions.decision import Decision, Receipt, new_id
@@ -73,7 +73,7 @@ def decide(running: Running, asked: Asked, key: str | None, digest: str, trace: 
 
 def _chances(policy: Policy, round: Round, arms: tuple[int, ...]) -> tuple[float, ...] | None:
     """With which probability a policy picked each arm, where it drew lots and knows."""
-    if not isinstance(policy, RandomisingPolicy):
+    if not draws_lots(policy):
         return None
     return checked_probabilities(policy.probabilities(round, np.array(arms, dtype=np.intp)), len(arms))
 

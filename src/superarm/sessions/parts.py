@@ -76,6 +76,7 @@ class KeptParts:
         self._offered: Mapping[str, bytes] = {}  # parts of events that are not in the journal yet, and these
         self._events: Sequence[Event] = ()
         self._rounds: OrderedDict[str, Round] = OrderedDict()
+        self._bytes = 0  # of their contexts
         self._latest: tuple[str, Selection] | None = None  # as it is folded next
         self._catalogues: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._alike: tuple[bytes, Round | None] = b"", None  # what the latest round was decoded from, but for t
@@ -104,16 +105,20 @@ class KeptParts:
 
     def remember(self, digest: str, round: Round) -> None:
         """Keep a round as it is decoded."""
-        new = digest not in self._rounds
-        _keep(self._rounds, digest, round, KEPT)
-        while new and len(self._rounds) > 1 and sum(each.contexts.nbytes for each in self._rounds.values()) > LARGEST:
-            self._rounds.popitem(last=False)
+        if digest in self._rounds:
+            self._rounds.move_to_end(digest)
+            return
+        self._rounds[digest] = round
+        self._bytes += round.contexts.nbytes
+        while len(self._rounds) > KEPT or (len(self._rounds) > 1 and self._bytes > LARGEST):
+            self._bytes -= self._rounds.popitem(last=False)[1].contexts.nbytes
 
     def forget(self, digests: Iterable[str]) -> None:
         """Rounds and catalogues whose content is another now, or gone."""
         self._alike = b"", None
         for digest in digests:
-            self._rounds.pop(digest, None)
+            gone = self._rounds.pop(digest, None)
+            self._bytes -= 0 if gone is None else gone.contexts.nbytes
             self._catalogues.pop(digest, None)
             if digest == self._arms_of_latest[2]:
                 self._arms_of_latest = b"", b"", ""

@@ -34,7 +34,7 @@ from superarm.sessions.stores.store import Behind, Entry, Store
 
 A = TypeVar("A")
 
-LEAST_TAIL = 1.0  # seconds of folding after which a snapshot pays
+LEAST_TAIL = 1.0  # seconds of folding after which a snapshot pays; of this thread, whatever others do meanwhile
 PATIENCE = 3  # tries before others are kept from being faster
 SHARE = 20.0  # times what the last snapshot took
 
@@ -129,7 +129,7 @@ class Running:
 
     def _built(self, drafts: Sequence[Draft]) -> tuple[list[Entry], State]:
         """Entries that follow the present state, and the state after them; an error where that cannot be."""
-        begun, now = time.perf_counter(), time.time()
+        begun, now = time.thread_time(), time.time()
         moves = self.state.fingerprint != self.here
         anew = moves or any(isinstance(draft.fact, Redacted) for draft in drafts)
         if moves:
@@ -146,7 +146,7 @@ class Running:
             for event, draft in zip(events, drafts, strict=True)
         ]
         # What came about elsewhere, or is left of what was erased, is kept at once.
-        self._tail += math.inf if anew else time.perf_counter() - begun
+        self._tail += math.inf if anew else time.thread_time() - begun
         return entries, state
 
     def _catch_up(self) -> None:
@@ -158,14 +158,14 @@ class Running:
                 "backup or to a replica that lagged; open the session again"
             )
         if last > self.state.seq:
-            begun = time.perf_counter()
+            begun = time.thread_time()
             try:
                 found = fold.replayed(self.state, self.store.events(self.state.seq), self.parts)
             except fold.Outrun:
                 found = again(self.store, self.settings, self.here)
             assert found is not None
             self.state = found
-            self._tail += time.perf_counter() - begun
+            self._tail += time.thread_time() - begun
 
     def _back(self, state: State) -> None:
         self.state = state
@@ -216,9 +216,9 @@ class Running:
         """Keep the present state, so that a start need not fold from the first event; the event after which it is."""
         state = self.durable()
         if state.seq != self._kept and state.fingerprint == self.here:
-            begun = time.perf_counter()
+            begun = time.thread_time()
             self.store.keep(snapshot_of(state))
-            self._cost, self._tail, self._kept = time.perf_counter() - begun, 0.0, state.seq
+            self._cost, self._tail, self._kept = time.thread_time() - begun, 0.0, state.seq
         return state.seq
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from superarm.arguments import Array, IntArray
-from superarm.policies.policy import DelayedPolicy, Policy
+from superarm.policies.policy import DelayedPolicy, Policy, minds_decisions
 from superarm.round import Round
 from superarm.selection import Selection
 from superarm.sessions.events import (
@@ -62,7 +62,7 @@ def taught(
     One fact is one update, as several have other last bits. ``force`` has the values of corrected cells. Policies that
     mind decisions are also told what is out and what became of it.
     """
-    if isinstance(policy, DelayedPolicy):
+    if minds_decisions(policy):
         return _told(policy, fact, parts, force, spare)
     if not teaches(fact):
         return policy

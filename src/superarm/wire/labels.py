@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -87,11 +88,11 @@ def partition_to_data(labels: Sequence[Hashable], codes: npt.NDArray[Any], argum
     return {"labels": data, "codes": codes.astype(small)}
 
 
-def partition_from_data(data: Any, argument: str) -> tuple[list[Hashable], npt.NDArray[Any]]:
-    """The labels as sent, and (M,) the label of each arm; a bare list of labels, one for each arm, is one too."""
+def partition_from_data(data: Any, argument: str) -> tuple[list[Hashable], Groups]:
+    """The labels as sent, and the groups of all arms; a bare list of labels, one for each arm, is one too."""
     if not isinstance(data, dict):
-        each = labels_from_data(data, argument)
-        return list(Groups.of(each, argument).labels), _each(each)
+        found = Groups.of(labels_from_data(data, argument), argument)
+        return list(found.labels), found
     if set(data) != {"labels", "codes"}:
         raise InvalidArgument(argument, "labels and codes", safe_repr(sorted(map(str, data)))[:100])
     labels = labels_from_data(data["labels"], argument)
@@ -102,7 +103,15 @@ def partition_from_data(data: Any, argument: str) -> tuple[list[Hashable], npt.N
         distinct = False
     if not distinct:
         raise InvalidArgument(argument, "every label once, in labels", safe_repr(data["labels"])[:100])
-    return labels, _each(labels)[codes]
+    if set(map(type, labels)) == {str}:
+        return labels, _text_groups(tuple(labels), codes.tobytes())
+    return labels, Groups.of(_each(labels)[codes], argument)
+
+
+@lru_cache(16)
+def _text_groups(labels: tuple[str, ...], codes: bytes) -> Groups:
+    """Groups by text: round after round has the same, and nothing changes them."""
+    return Groups.of(_each(list(labels))[np.frombuffer(codes, dtype=np.intp)])
 
 
 def _parts(data: dict[Any, Any]) -> list[Any]:

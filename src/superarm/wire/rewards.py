@@ -55,7 +55,7 @@ def reward_from_data(data: Any, argument: str = "reward") -> Any:
         [(name, settings)] = data.items()
         if name == "dixit_stiglitz" and _has(settings, {"items"}, {"power"}):
             _, items = partition_from_data(settings["items"], "items")
-            return DixitStiglitz(items=items, power=settings.get("power", 3.0))
+            return DixitStiglitz(items=items.each, power=settings.get("power", 3.0))
         if name == "transformed_sum" and _has(settings, {"function"}, {"weights"}):
             return TransformedSum(_function(settings["function"]), weights=settings.get("weights", 1.0))
     expected = f"one of {', '.join(SIMPLE)}, dixit_stiglitz and transformed_sum, with their settings"

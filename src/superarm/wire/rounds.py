@@ -58,15 +58,14 @@ def round_from_dict(data: Any) -> Round:
     contexts = _contexts(data["contexts"])
     sent: Sequence[Hashable]
     if data.get("groups") is None:
-        sent, groups = [0][: len(contexts)], None
+        sent, there = [0][: len(contexts)], Groups.of(np.zeros(len(contexts), dtype=np.intp))
     else:
-        sent, groups = labels.partition_from_data(data["groups"], "groups")
-    there = Groups.of(np.zeros(len(contexts), dtype=np.intp) if groups is None else groups)
+        sent, there = labels.partition_from_data(data["groups"], "groups")
     ids = data.get("arm_ids")
     return Round(
         t=data["t"],
         contexts=contexts,
-        groups=groups,
+        groups=there,
         constraint=constraint_from_data(data.get("promises"), sent, there),
         feasible=_feasible_from(data["feasible"], sent, there),
         reward=reward_from_data(data.get("reward", "sum")),

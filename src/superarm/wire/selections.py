@@ -86,8 +86,7 @@ def selection_from_dict(data: Any) -> Selection:
 
 
 def _row(group: TouchedGroup | UntriedGroup) -> dict[str, Any]:
-    said = {field.name: getattr(group, field.name) for field in fields(group)}
-    data = {name: list(value) if name == "arms" else values.to_data(value) for name, value in _others(said)}
+    data = {name: list(value) if name == "arms" else values.to_data(value) for name, value in _others(vars(group))}
     return {"label": label_to_data(group.label), **data}
 
 
