@@ -1,0 +1,175 @@
+"""An environment of superarm as one of Gymnasium: ``pip install 'superarm[gym]'``.
+
+It is imported by its name, ``from superarm.gym import SuperArmEnv``: nothing else needs Gymnasium.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm.arguments import Array, IntArray, Mask, instance, non_negative, whole_number
+from superarm.calibration.broken_promises import kept
+from superarm.environments.environment import Environment
+from superarm.errors import InvalidArgument
+from superarm.rewards.reward import reward_of
+from superarm.round import Round
+from superarm.simulation import stream
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ModuleNotFoundError as error:
+    raise ImportError(
+        f"superarm.gym needs {error.name}: install it by  pip install 'superarm[gym]'", name=error.name
+    ) from None
+
+LARGEST = np.finfo(np.float64).max / 4  # of a feature or threshold; the bounds of a space must be numbers
+Observation = dict[str, Any]
+Action = npt.NDArray[np.int8]
+
+
+class SuperArmEnv(gymnasium.Env[Observation, Action]):
+    """One step is one round: the action says which arms to pick, the reward is what they earned.
+
+    A round has as many arms as it likes and spaces have a size, so arms fill the first rows of an observation and the
+    rest is empty (``present`` is 0). Arms of the action that are not there, or that do not fit the round, are not
+    played: arms are taken in the order of the list as long as totals and caps allow, whole groups where the round asks
+    for them. ``info["arms"]`` says what was played.
+
+    Observations have, for each of ``max_arms`` rows, ``contexts``, ``present``, ``group`` (a number, -1 where there is
+    no arm), ``cap`` of the group, ``promise`` (1 for at least, -1 for at most, 0 for none) and ``threshold``; and the
+    largest number of arms, ``most``. After a step ``info`` has ``arms``, ``outcomes`` and, by label, ``kept``.
+    ``round`` is the round itself, for policies of superarm.
+
+    Parameters
+    ----------
+    environment
+        any object with ``rounds``, ``expected_outcomes`` and ``outcomes``
+    max_arms
+        rows of an observation; a round with more arms is an error
+    rounds
+        after which an episode is truncated
+    penalty
+        taken off the reward for every group that breaks its promise, by its outcomes
+
+    >>> import superarm as sa
+    >>> env = SuperArmEnv(sa.environments.Federated(clients=2.0, requests=3), max_arms=40, rounds=5)
+    >>> observation, info = env.reset(seed=1)
+    >>> observation["contexts"].shape, len(env.round)
+    ((40, 1), 12)
+    >>> observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+    >>> terminated, truncated
+    (False, False)
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012  # as Gymnasium has it
+
+    def __init__(self, environment: Environment, *, max_arms: int, rounds: int = 100, penalty: float = 0.0) -> None:
+        expected = "an object with rounds, expected_outcomes and outcomes"
+        self.environment = instance("environment", environment, Environment, expected)
+        self.max_arms, self.rounds = whole_number("max_arms", max_arms, 1), whole_number("rounds", rounds, 1)
+        self.penalty = non_negative("penalty", penalty)
+        self.dimension = _dimension(environment)
+        rows = (self.max_arms,)
+        self.action_space = spaces.MultiBinary(self.max_arms)
+        self.observation_space = spaces.Dict(
+            {
+                "contexts": spaces.Box(-LARGEST, LARGEST, (self.max_arms, self.dimension), np.float64),
+                "present": spaces.MultiBinary(self.max_arms),
+                "group": spaces.Box(-1, self.max_arms - 1, rows, np.int64),
+                "cap": spaces.Box(0, self.max_arms, rows, np.int64),
+                "promise": spaces.Box(-1, 1, rows, np.int64),
+                "threshold": spaces.Box(-LARGEST, LARGEST, rows, np.float64),
+                "most": spaces.Box(0, self.max_arms, (), np.int64),
+            }
+        )
+        self._coming: Iterator[Round] | None = None
+        self._shown: Round | None = None
+        self._over, self._played = True, 0
+
+    @property
+    def round(self) -> Round:
+        """The round that the observation shows."""
+        if self._shown is None:
+            raise InvalidArgument("round", "an episode that has begun: call reset first", "none")
+        return self._shown
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start an episode; with a seed it has the rounds and the noise of ``simulate(..., seed=seed)``."""
+        super().reset(seed=seed)
+        entropy = int(self.np_random.integers(2**63)) if seed is None else seed
+        self._coming, self._noise = self.environment.rounds(stream(entropy, "arrivals")), stream(entropy, "noise")
+        self._shown, self._over, self._played = next(self._coming, None), False, 0
+        if self._shown is None:
+            raise InvalidArgument("environment", "one with at least one round", "none")
+        return self._observation(self._shown), {}
+
+    def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Play what fits of the action in this round, and show the next."""
+        if self._over or self._coming is None:
+            raise InvalidArgument("step", "an episode that goes on: call reset first", "none")
+        if not self.action_space.contains(action):
+            raise InvalidArgument("action", f"an array of {self.max_arms} zeros and ones", repr(action))
+        round = self.round
+        arms = fitting(round, np.flatnonzero(action[: len(round)]))
+        outcomes: Array = self.environment.outcomes(round, self._noise)[arms]
+        promises = kept(round, arms, outcomes)
+        broken = sum(not held for held in promises.values())
+        reward = reward_of(round.reward, outcomes[:, 0], arms) - self.penalty * broken
+        self._played += 1
+        following = next(self._coming, None)
+        truncated = self._played >= self.rounds
+        self._over, self._shown = truncated or following is None, round if following is None else following
+        info = {"arms": arms, "outcomes": outcomes, "kept": promises}
+        return self._observation(self.round), float(reward), following is None, truncated, info
+
+    def _observation(self, round: Round) -> Observation:
+        size = len(round)
+        if size > self.max_arms:
+            raise InvalidArgument("max_arms", f"at least the arms of every round ({size})", self.max_arms)
+        signs, thresholds = np.zeros(len(round.labels), dtype=np.int64), np.zeros(len(round.labels))
+        for promise in round.promises:
+            signs[promise.groups], thresholds[promise.groups] = promise.sense.sign, promise.thresholds
+        codes = round.grouping.codes
+        contexts = np.zeros((self.max_arms, self.dimension))
+        contexts[:size] = round.contexts
+        return {
+            "contexts": contexts.clip(-LARGEST, LARGEST),
+            "present": self._rows(np.ones(size), 0, np.int8),
+            "group": self._rows(codes, -1),
+            "cap": self._rows(round.caps[codes], 0),
+            "promise": self._rows(signs[codes], 0),
+            "threshold": self._rows(thresholds[codes].clip(-LARGEST, LARGEST), 0, np.float64),
+            "most": np.array(min(round.feasible.totals(size)[1], size), dtype=np.int64),
+        }
+
+    def _rows(self, values: Any, empty: int, dtype: Any = np.int64) -> Any:
+        rows = np.full(self.max_arms, empty, dtype=dtype)
+        rows[: len(values)] = values
+        return rows
+
+
+def fitting(round: Round, arms: IntArray) -> IntArray:
+    """Those of ``arms``, ascending, that may be played: in the order of the list, as long as the round allows."""
+    codes, groups = round.grouping.codes[arms], round.grouping
+    if round.feasible.whole:
+        chosen = np.bincount(codes, minlength=len(groups)) == groups.sizes
+        whole: Mask = chosen & (np.cumsum(chosen) <= round.feasible.most_groups(groups))
+        return arms[whole[codes]]
+    before = np.array([np.count_nonzero(codes[:place] == code) for place, code in enumerate(codes)], dtype=np.intp)
+    _, most = round.feasible.totals(len(round))
+    return arms[before < round.caps[codes]][:most]
+
+
+def _dimension(environment: Environment) -> int:
+    """How many features the arms of an environment have, by its first rounds that have arms."""
+    for round, _ in zip(environment.rounds(stream(0, "arrivals")), range(100), strict=False):
+        if len(round):
+            return int(round.contexts.shape[1])
+    raise InvalidArgument("environment", "one with arms in its first hundred rounds", "none")
