@@ -68,7 +68,7 @@ lint: $(DEV) ## format, lint rules, types, order of imports
 	$(BIN)/lint-imports --no-logo
 
 loops: $(DEV)
-	@$(BIN)/python -c 'from superarm.experiments.runner import compile_loops; compile_loops()'
+	@$(BIN)/python -c 'from superarm.experiments.machines import compile_loops; compile_loops()'
 
 docs: $(DEV) ## the documentation site, in build/docs: strict, without the network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict -q

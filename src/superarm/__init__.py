@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from superarm import calibration, datasets, environments, experiments, federated, theory
     from superarm.client.asynchronous import AsyncClient
     from superarm.client.client import Client
-    from superarm.comparison import compare
+    from superarm.comparison import compare, run
     from superarm.logs.entry import LogEntry
     from superarm.logs.log import Log
     from superarm.logs.replay import replay
@@ -85,6 +85,7 @@ _LATER = {
     "Log": "superarm.logs.log:Log",
     "LogEntry": "superarm.logs.entry:LogEntry",
     "replay": "superarm.logs.replay:replay",
+    "run": "superarm.comparison:run",
     "environments": "superarm.environments",
     "datasets": "superarm.datasets",
     "experiments": "superarm.experiments",
@@ -187,6 +188,7 @@ __all__ = [
     "Log",
     "LogEntry",
     "replay",
+    "run",
     "environments",
     "datasets",
     "experiments",

@@ -49,6 +49,11 @@ CORES = os.cpu_count() or 1
 Seed = Annotated[int, typer.Option(min=0, help="Of arrivals, noise and ties.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes; the results do not depend on it.")]
 
+On = Annotated[
+    str | None,
+    typer.Option("--on", help="Where to play, in place of --jobs: here, processes:8, ray, ray:auto or ray:ADDRESS."),
+]
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -106,7 +111,11 @@ def run(
         bool, typer.Option("--sweep", help="Add a grid of settings, to see what can be had for which price.")
     ] = False,
     jobs: Jobs = CORES,
-    out: Annotated[Path | None, typer.Option(help="Folder of the results; by default results/STUDY.")] = None,
+    on: On = None,
+    out: Annotated[
+        str | None,
+        typer.Option(help="Folder of the results, by default results/STUDY; or a bucket, as s3://bucket/study."),
+    ] = None,
     data: Annotated[
         str | None, typer.Option(help="For movies: a MovieLens folder, or 'synthetic'; for leakage: 'synthetic'.")
     ] = None,
@@ -116,8 +125,8 @@ def run(
         chosen = None if policies is None else tuple(part.strip() for part in policies.split(",") if part.strip())
         experiment = study(name, data=data, console=console).with_changes(rounds=rounds, runs=runs, policies=chosen)
         experiment = with_sweep(experiment) if sweep else experiment
-        folder = out or Path("results") / (name if name in STUDIES else experiment.name)
-        found = runner.run(experiment, folder=folder, seed=seed, jobs=jobs)
+        folder = out or str(Path("results") / (name if name in STUDIES else experiment.name))
+        found = runner.run(experiment, folder=folder, seed=seed, workers=jobs if on is None else on)
         from superarm.report.folder import table, warning
 
         console.print(table(found.frame))
@@ -171,7 +180,7 @@ def demo(
 ) -> None:
     """Run the federated study on a small setting with five policies, and report it."""
     with plain_errors():
-        found = runner.run(small_study(), folder=out, seed=seed, jobs=jobs)
+        found = runner.run(small_study(), folder=out, seed=seed, workers=jobs)
         from superarm.experiments.measures import demo_sentence
         from superarm.report.folder import report as write_report
         from superarm.report.folder import table

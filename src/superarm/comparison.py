@@ -6,22 +6,28 @@ import io
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import altair as alt
 import polars as pl
 from rich.console import Console
 
-from superarm.arguments import Seed, seed_number, whole_number
+from superarm.arguments import Seed, seed_number
+from superarm.errors import InvalidArgument, type_of
 from superarm.experiments import runner
+from superarm.experiments.experiment import Experiment
 from superarm.experiments.measures import summary
 from superarm.experiments.own import Made, World, study
 from superarm.experiments.results import Results, save
+from superarm.places.at import place_at
+from superarm.places.folder import Folder
+from superarm.places.place import Place
 from superarm.report.explorer import tradeoff
 from superarm.report.folder import Report, report, table
 from superarm.storage import checked_path
+from superarm.workers.workers import Workers
 
 WIDTH = 100  # of a printed table
 
@@ -54,7 +60,7 @@ class Comparison(Results):
     def report(self, folder: str | os.PathLike[str]) -> Report:
         """Write results, figures and ``report.html`` into a folder, new or of the same comparison."""
         place = checked_path("folder", folder)
-        save(place, self)
+        save(Folder(place), self)
         return report(place)
 
     def __str__(self) -> str:
@@ -74,8 +80,8 @@ def compare(
     rounds: int,
     runs: int = 5,
     seed: Seed = 0,
-    out: str | os.PathLike[str] | None = None,
-    workers: int | None = None,
+    out: str | os.PathLike[str] | Place | None = None,
+    workers: int | str | Workers | None = None,
     **about: Any,
 ) -> Comparison:
     """Let policies play the same rounds of an environment, in several runs, and say what each earned and kept.
@@ -87,9 +93,10 @@ def compare(
     seed
         of all runs; in a run every policy meets the same arms and the same noise
     out
-        a folder that keeps the results; the same call goes on where an earlier one was stopped. None: nothing is kept
+        a folder, or the address of a bucket, that keeps the results; the same call goes on where an earlier one was
+        stopped. None: nothing is kept
     workers
-        processes, by default one a core; results do not depend on it
+        as :func:`superarm.connect` takes them, by default one process a core; results do not depend on it
 
     >>> import superarm as sa
     >>> clients = sa.environments.Federated(clients=3.0, requests=3)
@@ -98,11 +105,39 @@ def compare(
     ['policy', 'runs', 'reward', 'reward_std', 'kept', 'group_regret', 'select_ms']
     """
     experiment = study(policies, environment, rounds=rounds, runs=runs, **about)
+    return run(experiment, out=out, seed=seed, workers="processes" if workers is None else workers)
+
+
+def run(
+    experiment: Experiment,
+    *,
+    out: str | os.PathLike[str] | Place | None = None,
+    seed: Seed = 0,
+    workers: int | str | Workers = "processes",
+) -> Comparison:
+    """Play a study: on this machine or on many, resumable, with results that do not depend on who played what.
+
+    Parameters
+    ----------
+    experiment
+        as :func:`superarm.experiments.study` makes it
+    out
+        a folder, or the address of a bucket (``s3://``, ``gs://``, ``az://``; extra ``superarm[cluster]``), that keeps
+        the results; the same call goes on where an earlier one was stopped. None: nothing is kept
+    seed
+        of all runs; in a run every policy meets the same arms and the same noise
+    workers
+        as :func:`superarm.connect` takes them; by default one process a core
+
+    >>> import superarm as sa
+    >>> clients = sa.environments.Federated(clients=3.0, requests=3)
+    >>> study = sa.experiments.study({"mine": sa.Uniform}, clients, rounds=3, runs=2)
+    >>> sa.run(study, workers="here").table()["policy"].to_list()
+    ['mine', 'clairvoyant']
+    """
+    if not isinstance(experiment, Experiment):
+        raise InvalidArgument("experiment", "a study, as superarm.experiments.study makes it", type_of(experiment))
     seed = seed_number(seed)
-    jobs = (os.cpu_count() or 1) if workers is None else whole_number("workers", workers, 1)
-    if out is not None:
-        found = runner.run(experiment, folder=checked_path("out", out), seed=seed, jobs=jobs)
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            found = runner.run(experiment, folder=Path(folder), seed=seed, jobs=jobs)
+    with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
+        found = runner.run(experiment, folder=place_at("out", folder), seed=seed, workers=workers)
     return Comparison(frame=found.frame, manifest=found.manifest)

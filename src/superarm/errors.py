@@ -55,6 +55,10 @@ class WorkerLost(SuperarmError):
     """A worker process was ended from outside; what all others did is kept, and the same run goes on from there."""
 
 
+class UnfitWorkers(SuperarmError):
+    """Machines are of several kinds or have other versions, and would give other results; the message says which."""
+
+
 class Conflict(SuperarmError):
     """A fact or a request says otherwise than one that is in the journal; what is there stays as it is."""
 

@@ -40,4 +40,4 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    runner.run(federated(rounds=25, runs=3), folder=arguments.folder, seed=5, jobs=arguments.jobs)
+    runner.run(federated(rounds=25, runs=3), folder=arguments.folder, seed=5, workers=arguments.jobs)

@@ -23,7 +23,7 @@ def test_every_run_is_a_problem_of_its_own_and_the_manifest_says_which(tmp_path)
     described = json.loads((tmp_path / "out" / "manifest.json").read_text())["environments"]
     assert described == [problem_of(4, run).description for run in range(2)]
     assert len(set(described)) == 2
-    again = runner.run(study, folder=tmp_path / "again", seed=4, jobs=2)
+    again = runner.run(study, folder=tmp_path / "again", seed=4, workers=2)
     times = ["select_seconds", "update_seconds"]
     assert_frame_equal(found.frame.drop(times), again.frame.drop(times), check_exact=True)
     with pytest.raises(ForeignResults, match="seed, environments differ"):

@@ -21,6 +21,9 @@ from rich.console import Console
 from superarm.errors import ForeignResults, UnreadableFile, WorkerLost
 from superarm.experiments import results, runner
 from superarm.experiments.experiment import DataKind
+from superarm.experiments.machines import Machine, cpu_kind, unfit, versions
+from superarm.experiments.unit import Study, play, rows_in
+from superarm.places.folder import Folder
 from superarm.storage import alone
 from tests.experiments import small
 
@@ -58,7 +61,7 @@ def test_running_again_changes_nothing(finished):
 
 
 def test_two_jobs_give_the_same_rows(finished, tmp_path):
-    runner.run(small.federated(), folder=tmp_path / "out", seed=5, jobs=2)
+    runner.run(small.federated(), folder=tmp_path / "out", seed=5, workers=2)
     assert_frame_equal(rows(tmp_path / "out"), rows(finished[1]), check_exact=True)
 
 
@@ -100,18 +103,20 @@ def test_going_on_is_said_in_a_line(finished, tmp_path):
     folder, console = tmp_path / "out", Console(file=io.StringIO(), width=120)
     experiment = small.federated()
     folder.mkdir()
-    results.claim_folder(folder, experiment, 5)
-    units = experiment.runs * len(experiment.policies)
+    results.claim(folder, experiment, 5)
+    study = Study(experiment=experiment, seed=5, pulses=None)
+    units = study.units()
+    one = next(unit for unit in units if unit.policy == "clairvoyant")
     (folder / "parts").mkdir()
-    runner.Unit(experiment=experiment, seed=5, run=0, policy="clairvoyant", folder=folder).play()
+    (folder / one.part).write_bytes(play(study, (one,)))
     runner.run(experiment, folder=folder, seed=5, console=console)
-    assert f"continuing: 1 of {units} done" in console.file.getvalue()
+    assert f"continuing: 1 of {len(units)} done" in console.file.getvalue()
 
 
 def test_a_damaged_part_is_played_again(finished, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
-    results.claim_folder(folder, small.federated(), 5)
+    results.claim(folder, small.federated(), 5)
     (folder / "parts").mkdir()
     (folder / "parts" / "0000-00.rows").write_bytes(b"PAR1 half a file")
     runner.run(small.federated(), folder=folder, seed=5)
@@ -120,12 +125,57 @@ def test_a_damaged_part_is_played_again(finished, tmp_path):
 
 def test_unfinished_results_are_not_read(tmp_path):
     (tmp_path / "out").mkdir()
-    results.claim_folder(tmp_path / "out", small.federated(), 5)
+    results.claim(tmp_path / "out", small.federated(), 5)
     with pytest.raises(ForeignResults, match=r"results\.parquet is missing"):
         results.read(tmp_path / "out")
     (tmp_path / "out" / "results.parquet").write_bytes(b"nonsense")
     with pytest.raises(UnreadableFile, match="damaged results"):
         results.read(tmp_path / "out")
+
+
+def test_unfinished_results_of_another_kind_of_cpu_are_refused(tmp_path):
+    folder, experiment = tmp_path / "out", small.federated()
+    results.claim(folder, experiment, 5, cpu="PDP-11, pdp")
+    with pytest.raises(ForeignResults, match=r"cpu differ: cpu is 'PDP-11, pdp' there.*set OPENBLAS_CORETYPE"):
+        runner.run(experiment, folder=folder, seed=5)
+
+
+def test_the_kind_of_cpu_is_in_the_manifest_and_can_be_pinned(finished):
+    assert json.loads((finished[1] / "manifest.json").read_text())["cpu"] == cpu_kind()
+    code = "from superarm.experiments.machines import cpu_kind; print(cpu_kind())"
+    pinned = {**os.environ, "OPENBLAS_CORETYPE": "Haswell", "NUMBA_CPU_NAME": "haswell"}
+    said = subprocess.check_output([sys.executable, "-c", code], env=pinned, text=True).strip()
+    assert said.endswith(", haswell")
+    assert "SkylakeX" not in said
+
+
+def test_machines_that_differ_are_named():
+    one = Machine(host="a", cpu=cpu_kind(), versions=versions(), seconds=0.1)
+    assert unfit([one, replace(one, host="b")]) == []
+    old, other = (
+        replace(one, host="b", versions={**versions(), "numpy": "1.0"}),
+        replace(one, host="c", cpu="Zen, znver2"),
+    )
+    faults = unfit([one, old, other])
+    assert len(faults) == 2
+    assert faults[0].startswith("b has numpy 1.0, not ")
+    assert "(c)" in faults[1]
+    assert "set OPENBLAS_CORETYPE and NUMBA_CPU_NAME" in faults[1]
+
+
+def test_workers_far_away_play_whole_runs_and_give_the_same_rows(finished, tmp_path, monkeypatch):
+    experiment = small.federated()
+    monkeypatch.setattr(runner, "_near", lambda workers: False)
+    monkeypatch.setattr(runner, "MANY_RUNS", 2)
+    written = []
+    monkeypatch.setattr(
+        Folder,
+        "write",
+        lambda self, name, content, real=Folder.write: (written.append(name), real(self, name, content)),
+    )
+    runner.run(experiment, folder=tmp_path / "out", seed=5, workers="here")
+    assert_frame_equal(rows(tmp_path / "out"), rows(finished[1]), check_exact=True)
+    assert [name for name in written if "parts" in name] == ["parts/0000-00.rows", "parts/0001-00.rows"]
 
 
 @pytest.mark.slow
@@ -245,7 +295,7 @@ def test_only_a_part_that_ends_its_process_again_is_missing(tmp_path):
     lethal = {**experiment.policies, "uniform": lambda setting: os.kill(os.getpid(), signal.SIGKILL)}
     study, folder = replace(experiment, policies=lethal, runs=1), tmp_path / "out"
     with pytest.raises(WorkerLost, match=f"1 of {len(lethal)} parts, each one policy in one run, are missing"):
-        runner.run(study, folder=folder, seed=5, jobs=2)
+        runner.run(study, folder=folder, seed=5, workers=2)
     assert len(list(folder.glob("parts/*.rows"))) == len(lethal) - 1
 
 
@@ -263,15 +313,16 @@ def test_unknown_policies_and_bad_numbers():
         small.federated().with_changes(runs=0)
 
 
-def test_any_damage_to_a_part_is_noticed(tmp_path):
-    unit = runner.Unit(experiment=small.federated(4, 1), seed=0, run=0, policy="uniform", folder=tmp_path)
-    (tmp_path / "parts").mkdir()
-    unit.play()
-    whole = unit.rows.read_bytes()
-    assert len(unit.played()) == 4
+def test_any_damage_to_a_part_is_noticed():
+    study = Study(experiment=small.federated(4, 1), seed=0, pulses=None)
+    units = study.units()[-2:]
+    whole = play(study, tuple(units))
+    found = rows_in(whole, study.units())
+    assert {unit: len(rows) for unit, rows in found.items()} == dict.fromkeys(units, 4)
+    assert rows_in(whole, units[:1]).keys() == {units[0]}
     for position in range(0, len(whole), 97):
-        unit.rows.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
-        assert unit.played() is None
+        assert rows_in(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :], units) == {}
+    assert rows_in(b"", units) == {}
 
 
 def test_two_at_once_in_one_folder(tmp_path):
@@ -313,7 +364,7 @@ def test_results_of_earlier_versions_have_their_kind_of_data_in_words(finished, 
 def test_unfinished_results_of_another_version_are_refused(tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
-    results.claim_folder(folder, small.federated(), 5)
+    results.claim(folder, small.federated(), 5)
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["versions"]["numpy"] = "1.0"
     (folder / "manifest.json").write_text(json.dumps(manifest))

@@ -629,6 +629,19 @@ CALLS: dict[str, Call] = {
         takes={"outcomes": ("missing", "booleans")},
     ),
     **{f"Learners.{name}": Call(_of_learners(name)) for name in ("snapshot", "digest", "close")},
+    "run": Call(
+        lambda: (
+            sa.run,
+            {
+                "experiment": sa.experiments.study({"mine": sa.CUCB}, federated(), rounds=1, runs=1),
+                "out": folder() / "out",
+                "seed": 0,
+                "workers": 1,
+            },
+        ),
+        takes={"out": ("none", "text")},
+        most={"workers": (2, "processes")},
+    ),
     # --- sessions
     "Session.open": Call(
         lambda: (

@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import platform
 import re
 import subprocess
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +16,10 @@ from polars.exceptions import PanicException
 
 from superarm.errors import ForeignResults, UnreadableFile
 from superarm.experiments.experiment import DataKind, Experiment
+from superarm.experiments.machines import HOW_TO_PIN, versions
+from superarm.places.at import place_at
+from superarm.places.place import Place
 from superarm.simulation import PLAYED
-from superarm.storage import TEMPORARY, replace_file
-from superarm.version import __version__
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -45,7 +44,7 @@ ALWAYS: Schema = {
 NAME_PARTS: Schema = {"base": pl.String, "settings": pl.String}
 SCHEMA: Schema = {**ALWAYS, **SAID_BY_SOME, **NAME_PARTS}
 COLUMNS = tuple(SCHEMA)
-PACKAGES = ("numpy", "scipy", "numba", "polars")
+TABLE, MANIFEST = "results.parquet", "manifest.json"
 DIGEST = "results_sha256"  # of results.parquet, in the manifest
 
 # What a report relies on, where a manifest has it.
@@ -62,6 +61,7 @@ _MANIFEST: dict[str, tuple[type, ...]] = {
     "environments": (list, type(None)),
     "versions": (dict,),
     "commit": (str, type(None)),
+    "cpu": (str,),
 }
 # What is true of every row; only groups_touched and groups_satisfied may be missing.
 _RULES = {
@@ -84,14 +84,15 @@ class Results:
     manifest: dict[str, Any]
 
 
-def read(folder: Path) -> Results:
-    """Read a finished folder, as it was written or not at all."""
-    missing = [name for name in ("manifest.json", "results.parquet") if not (folder / name).exists()]
+def read(folder: Path | str | Place) -> Results:
+    """Read a finished folder or bucket, as it was written or not at all."""
+    folder = place_at("folder", folder)
+    missing = [name for name in (MANIFEST, TABLE) if not folder.has(name)]
     if missing:
         raise ForeignResults(
             f"{folder}: no finished results here ({missing[0]} is missing); run the experiment, or let it finish"
         )
-    manifest, content = _manifest(folder), (folder / "results.parquet").read_bytes()
+    manifest, content = _manifest(folder), folder.read(TABLE)
     if hashlib.sha256(content).hexdigest() != manifest.get(DIGEST, hashlib.sha256(content).hexdigest()):
         raise _damaged(folder, "not what the run has written")
     try:
@@ -112,7 +113,7 @@ def read(folder: Path) -> Results:
     return Results(frame=complete(frame), manifest=manifest)
 
 
-def _damaged(folder: Path, why: str) -> UnreadableFile:
+def _damaged(folder: Place, why: str) -> UnreadableFile:
     return UnreadableFile(f"{folder}: damaged results ({why}); delete the folder and run the experiment again")
 
 
@@ -195,48 +196,50 @@ def _environments(experiment: Experiment, seed: int) -> list[str] | None:
     return [experiment.describe(experiment.environment_of(seed, run)) for run in range(experiment.runs)]
 
 
-def claim_folder(folder: Path, experiment: Experiment, seed: int) -> None:
-    """Make the folder this experiment's, or refuse one that belongs to another."""
+def claim(place: Path | Place, experiment: Experiment, seed: int, *, cpu: str | None = None) -> None:
+    """Make the place this experiment's, played on a kind of CPU, or refuse one that belongs to another."""
+    place = place_at("out", place)
     wanted = configuration(experiment, seed)
-    packages = {"superarm": __version__, **{name: version(name) for name in PACKAGES}}
-    versions = {"python": platform.python_version(), **packages}
-    if (folder / "manifest.json").exists():
-        manifest = _manifest(folder)
-        if not (folder / "results.parquet").exists() and manifest["versions"] != versions:
-            # Rows of two versions in one table could not be attributed to either.
-            wanted = {**wanted, "versions": versions}
+    if place.has(MANIFEST):
+        manifest = _manifest(place)
+        if not place.has(TABLE):
+            # Rows of two versions in one table could not be attributed to either; nor those of two kinds of CPU.
+            wanted["versions"] = versions()
+            if cpu is not None and "cpu" in manifest:
+                wanted["cpu"] = cpu
         differing = [key for key, value in wanted.items() if manifest.get(key) != value]
         if differing:
             key = differing[0]
+            pin = f"; {HOW_TO_PIN}" if differing == ["cpu"] else ""
             raise ForeignResults(
-                f"{folder}: holds results of another configuration ({', '.join(differing)} differ: {key} is "
-                f"{manifest.get(key)!r} there and {wanted[key]!r} here); give another --out, or delete the folder"
+                f"{place}: holds results of another configuration ({', '.join(differing)} differ: {key} is "
+                f"{manifest.get(key)!r} there and {wanted[key]!r} here); give another --out, or delete the folder{pin}"
             )
         return
-    if any(not entry.name.startswith(TEMPORARY) for entry in folder.iterdir()):
-        raise ForeignResults(f"{folder}: is not empty and holds no manifest; give another --out")
-    _write_manifest(folder, {**wanted, "versions": versions, "commit": _commit()})
+    if any(place.names()):
+        raise ForeignResults(f"{place}: is not empty and holds no manifest; give another --out")
+    kind = {} if cpu is None else {"cpu": cpu}
+    _write_manifest(place, {**wanted, "versions": versions(), **kind, "commit": _commit()})
 
 
-def write(folder: Path, frame: pl.DataFrame) -> None:
+def write(place: Place, frame: pl.DataFrame) -> None:
     """Write the table, whole or not at all; before it, its digest into the manifest."""
     content = as_parquet(frame)
-    _write_manifest(folder, {**_manifest(folder), DIGEST: hashlib.sha256(content).hexdigest()})
-    replace_file(folder / "results.parquet", content)
+    _write_manifest(place, {**_manifest(place), DIGEST: hashlib.sha256(content).hexdigest()})
+    place.write(TABLE, content)
 
 
-def save(folder: Path, results: Results) -> None:
-    """Write results into a folder that is new or empty, or holds the same ones already."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if (folder / "manifest.json").exists():
-        held = _manifest(folder)
+def save(place: Place, results: Results) -> None:
+    """Write results into a place that is new or empty, or holds the same ones already."""
+    if place.has(MANIFEST):
+        held = _manifest(place)
         if held.get(DIGEST) == results.manifest.get(DIGEST):
             return
-        raise ForeignResults(f"{folder}: holds other results; give another folder, or delete this one")
-    if any(not entry.name.startswith(TEMPORARY) for entry in folder.iterdir()):
-        raise ForeignResults(f"{folder}: is not empty and holds no manifest; give another folder")
-    _write_manifest(folder, results.manifest)
-    write(folder, results.frame)
+        raise ForeignResults(f"{place}: holds other results; give another folder, or delete this one")
+    if any(place.names()):
+        raise ForeignResults(f"{place}: is not empty and holds no manifest; give another folder")
+    _write_manifest(place, results.manifest)
+    write(place, results.frame)
 
 
 def as_parquet(frame: pl.DataFrame) -> bytes:
@@ -246,14 +249,14 @@ def as_parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+def _write_manifest(place: Place, manifest: dict[str, Any]) -> None:
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
-    replace_file(folder / "manifest.json", f"{text}\n".encode())
+    place.write(MANIFEST, f"{text}\n".encode())
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _manifest(place: Place) -> dict[str, Any]:
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest = json.loads(place.read(MANIFEST).decode("utf-8"))
     except (ValueError, RecursionError):
         manifest = None
     needed = ("experiment", "seed", "data", "versions")
@@ -269,7 +272,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         wrong += ["seed"] if "seed" not in wrong and manifest["seed"] < 0 else []
     if wrong:
         raise UnreadableFile(
-            f"{folder / 'manifest.json'}: damaged ({', '.join(wrong)}); give another --out, or delete the folder"
+            f"{place}/{MANIFEST}: damaged ({', '.join(wrong)}); give another --out, or delete the folder"
         )
     return {"data_kind": _kind_in_words(manifest["data"]), **manifest}
 

@@ -1,0 +1,99 @@
+"""One policy in one run: the unit of work of a study, and the files that keep what was played."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from superarm.experiments.experiment import Experiment, Setting, run_entropy, seed_of
+from superarm.experiments.machines import compile_loops
+from superarm.experiments.results import as_parquet
+from superarm.simulation import PLAYED
+
+DIGEST = hashlib.sha256().digest_size
+PARTS = "parts"  # the folder of what was played
+
+
+@dataclass(frozen=True, order=True)
+class Unit:
+    """One policy in one run; the place of the policy in the study is part of its name."""
+
+    run: int
+    place: int
+    policy: str
+
+    @property
+    def name(self) -> str:
+        """Of files."""
+        return f"{self.run:04d}-{self.place:02d}"
+
+    @property
+    def part(self) -> str:
+        """The name of a part that begins with it."""
+        return f"{PARTS}/{self.name}.rows"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What all units have in common; ``pulses`` is a folder for files that tell how far each has come."""
+
+    experiment: Experiment
+    seed: int
+    pulses: Path | None
+
+    def units(self) -> list[Unit]:
+        """All of them."""
+        names = list(self.experiment.policies)
+        runs = range(self.experiment.runs)
+        return [Unit(run, place, policy) for run in runs for place, policy in enumerate(names)]
+
+    def pulse(self, unit: Unit) -> Path | None:
+        """A file that grows by one byte per round."""
+        return None if self.pulses is None else self.pulses / f"{unit.name}.rounds"
+
+    def play(self, unit: Unit) -> pl.DataFrame:
+        """The rows of a unit."""
+        experiment, entropy = self.experiment, run_entropy(self.seed, unit.run)
+        pulse = self.pulse(unit)
+        environment = experiment.environment_of(self.seed, unit.run)
+        setting = Setting(
+            rounds=experiment.rounds, seed=seed_of(entropy, f"policy {unit.policy}"), environment=environment
+        )
+        policy = experiment.policies[unit.policy](setting)
+        compile_loops()  # before any round is timed
+        rows = []
+        with nullcontext() if pulse is None else pulse.open("wb", buffering=0) as beats:
+            try:
+                for row in experiment.play(policy, environment, rounds=experiment.rounds, seed=entropy):
+                    rows.append(row)
+                    if beats is not None:
+                        beats.write(b".")
+            except Exception as error:  # of anybody's code, which is told where it went wrong and raised as it is
+                error.add_note(f"policy {unit.policy}, round {len(rows) + 1} of run {unit.run}")
+                raise
+        names = {"run": pl.lit(unit.run, dtype=pl.Int64), "policy": pl.lit(unit.policy)}
+        return pl.DataFrame(rows, schema=PLAYED).with_columns(**names)
+
+
+def play(study: Study, units: tuple[Unit, ...]) -> bytes:
+    """Play units; what is given is the content of a part, whose digest comes before its table."""
+    table = as_parquet(pl.concat(study.play(unit) for unit in units))
+    return hashlib.sha256(table).digest() + table
+
+
+def rows_in(part: bytes, units: Iterable[Unit]) -> dict[Unit, pl.DataFrame]:
+    """The rows of each of the units that a part holds; none unless it is unharmed."""
+    digest, table = part[:DIGEST], part[DIGEST:]
+    if hashlib.sha256(table).digest() != digest:  # first: a decoder is not made for damaged input
+        return {}
+    frame = pl.read_parquet(table)
+    if not {"run", "policy", *PLAYED} <= set(frame.columns):  # of an earlier version
+        return {}
+    known = {(unit.run, unit.policy): unit for unit in units}
+    parts = frame.partition_by("run", "policy", as_dict=True, include_key=False)
+    return {known[run, policy]: rows for (run, policy), rows in parts.items() if (run, policy) in known}
