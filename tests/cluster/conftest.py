@@ -36,3 +36,23 @@ def s3():
     for name in told:
         del os.environ[name]
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def ray_workers():
+    """A small Ray of two CPUs, ended with the tests."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # or Ray warns of what a later version will do
+    import ray
+
+    from superarm.workers.connect import connect
+
+    ray.init(
+        num_cpus=2,
+        object_store_memory=200 * 2**20,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="warning",
+    )
+    yield connect("ray")
+    ray.shutdown()

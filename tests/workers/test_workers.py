@@ -1,6 +1,7 @@
 """Workers of every kind on this machine: the same results, whoever works and whoever is killed."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,9 @@ def test_workers_that_a_caller_made_stay_open():
     mine.close()
 
 
-@pytest.mark.parametrize("wrong", [0, -1, True, 1.5, "", "here:", "processes:0", "processes:x", "loky", None, Here])
+@pytest.mark.parametrize(
+    "wrong", [0, -1, True, 1.5, "", "here:", "ray:", "processes:0", "processes:x", "loky", None, Here]
+)
 def test_what_is_no_workers_is_refused(wrong):
     with pytest.raises(InvalidArgument, match="workers: expected a number of processes >= 1"):
         connect(wrong)
@@ -92,6 +95,13 @@ def test_names_of_workers():
     assert connect("processes:4").number == 4
     assert connect("processes:1").number == 1
     assert connect("processes").number == os.cpu_count()
+
+
+def test_ray_is_named_where_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
+    for spec in ("ray", "ray:auto", "ray:10.0.0.1:6379"):
+        with pytest.raises(InvalidArgument, match=r"ray for a cluster: pip install 'superarm\[cluster\]'"):
+            connect(spec)
 
 
 @given(st.integers(1, 40).flatmap(lambda n: st.permutations(range(n))))

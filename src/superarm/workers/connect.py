@@ -13,7 +13,7 @@ from superarm.workers.here import Here
 from superarm.workers.processes import Processes
 from superarm.workers.workers import Workers
 
-EXPECTED = "a number of processes >= 1, 'here', 'processes', 'processes:8', or workers"
+EXPECTED = "a number of processes >= 1, 'here', 'processes', 'processes:8', 'ray', 'ray:auto', or workers"
 
 
 def connect(workers: int | str | Workers = "here") -> Workers:
@@ -23,8 +23,9 @@ def connect(workers: int | str | Workers = "here") -> Workers:
     ----------
     workers
         a number of processes of this machine, where 1 is this process itself; ``"here"``: this process;
-        ``"processes"``: one a core, ``"processes:8"``: eight; or an object that keeps the contract
-        :class:`superarm.workers.workers.Workers`, which is given back
+        ``"processes"``: one a core, ``"processes:8"``: eight; ``"ray:auto"``: the Ray cluster that this machine belongs
+        to, ``"ray:ADDRESS"``: another, ``"ray"``: one of this machine alone (extra ``superarm[cluster]``); or an object
+        that keeps the contract :class:`superarm.Workers`, which is given back
 
     >>> connect(1), connect("processes:2").number
     (Here(number=1, repeated=0), 2)
@@ -41,9 +42,13 @@ def _named(spec: str) -> Workers:
         return Here()
     if spec == "processes":
         return Processes(os.cpu_count() or 1)
-    kind, _, number = spec.partition(":")
-    if kind == "processes" and number.isascii() and number.isdecimal() and len(number) < 9:
-        return _numbered(int(number), spec)
+    kind, _, rest = spec.partition(":")
+    if kind == "processes" and rest.isascii() and rest.isdecimal() and len(rest) < 9:
+        return _numbered(int(rest), spec)
+    if spec == "ray" or (kind == "ray" and rest):
+        from superarm.workers.ray import RayWorkers  # which needs an extra
+
+        return RayWorkers(rest or None)
     raise InvalidArgument("workers", EXPECTED, safe_repr(spec))
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from superarm.errors import InvalidArgument, WorkerLost
 from superarm.workers.threads import one_thread
-from superarm.workers.workers import Item, R, S, Shared
+from superarm.workers.workers import Item, R, S, Shared, not_done
 
 ALIGNED = 64  # bytes: a cache line, so that arrays lie as they would have been allocated
 
@@ -100,11 +100,7 @@ class Processes:
             else:
                 lost.append(number)
         if lost:
-            named = ", ".join(str(number) for number in lost[:5]) + (", ..." if len(lost) > 5 else "")
-            raise WorkerLost(
-                f"{len(lost)} tasks (number {named}) are not done: their worker processes were ended from outside, "
-                f"each {1 + retries} times, perhaps for want of memory; try fewer workers"
-            )
+            raise not_done(lost, retries)
 
     def every_node(self, task: Callable[[], R]) -> list[R]:
         return [task()]

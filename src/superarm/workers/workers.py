@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
+from superarm.errors import WorkerLost
+
 S = TypeVar("S")
 Item = TypeVar("Item")
 R = TypeVar("R")
@@ -62,6 +64,15 @@ class Workers(Protocol):
     def close(self) -> None:
         """Let go of all workers; the next task starts them again where that is possible."""
         ...
+
+
+def not_done(numbers: list[int], retries: int) -> WorkerLost:
+    """The error of tasks that were begun again in vain."""
+    named = ", ".join(str(number) for number in numbers[:5]) + (", ..." if len(numbers) > 5 else "")
+    return WorkerLost(
+        f"{len(numbers)} tasks (number {named}) are not done: their workers were ended from outside, each "
+        f"{1 + retries} times, perhaps for want of memory; try fewer workers"
+    )
 
 
 def in_order(
