@@ -10,7 +10,7 @@ from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.trial import on_credit
 from superarm.selection import Kind
 
-RISKY = 0.5  # probability of a broken promise beyond which exploring adds no second arm, where the model is learnt
+RISKY = 0.3  # probability of a broken promise beyond which exploring adds no second arm, where the model is learnt
 HOPELESS = 0.95  # the same of every group, beyond which nothing is explored after a break: promises are of old truths
 LESSON = 1.0  # broken promises expected of a round on credit with its lesson, at most
 
