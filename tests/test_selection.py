@@ -1,10 +1,12 @@
 """The answer of an oracle: what it says about itself."""
 
+import json
 import math
 import pickle
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import superarm as sa
@@ -167,3 +169,55 @@ def test_touched_groups_are_a_sequence_like_any_other():
     assert groups[-1] is groups[1] in groups
     assert groups[:1] == (groups[0],)
     assert pickle.loads(pickle.dumps(groups)) == groups
+
+
+def a_cautious_selection(labels):
+    policy = sa.CautiousTCGPUCB(sa.GaussianProcess(sa.Matern52(lengthscale=0.5), noise_std=0.1), learn=False)
+    round = sa.Round(
+        t=1,
+        contexts=np.linspace(0.0, 1.0, 4)[:, None],
+        groups=labels,
+        constraint=sa.Sum() >= -9.0,
+        feasible=sa.AtMost(3),
+    )
+    return policy.select(round)
+
+
+def test_a_selection_is_a_dict_of_plain_values():
+    selection = a_cautious_selection(list("aabb"))
+    data = json.loads(json.dumps(selection.to_dict()))
+    assert data["arms"] == selection.arms.tolist()
+    assert data["kind"] == selection.kind.name
+    assert [group["probability"] for group in data["groups"]] == [group.probability for group in selection.groups]
+    assert data["belief"]["std_2"] == selection.belief.std[:, 1].tolist()
+    assert sa.Uniform().select(sa.Round(t=1, contexts=np.eye(2), feasible=sa.AtMost(1))).to_dict()["belief"] is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"), [(list("aabb"), pl.String), ([1, 1, 2, 2], pl.Int64), ([("a", 1), ("a", 1), 2, 2], pl.String)]
+)
+def test_a_selection_is_a_frame_with_a_row_for_every_arm(labels, kind):
+    selection = a_cautious_selection(labels)
+    frame = selection.to_frame()
+    assert frame.schema["group"] == kind
+    assert frame["arm"].to_list() == selection.arms.tolist()
+    assert frame["group"].to_list() == [labels[arm] if kind == pl.Int64 else str(labels[arm]) for arm in frame["arm"]]
+    assert frame["mean_1"].to_list() == selection.belief.mean[:, 0].tolist()
+    assert frame["std_2"].to_list() == selection.belief.std[:, 1].tolist()
+    margins = {arm: group.margin for group in selection.groups for arm in group.arms}
+    assert frame["margin"].to_list() == [margins[arm] for arm in frame["arm"]]
+    empty = sa.Uniform().select(sa.Round(t=1, contexts=np.eye(2), feasible=sa.AtMost(0))).to_frame()
+    assert empty.shape == (0, len(frame.columns))
+
+
+def test_a_notebook_shows_tables_and_takes_no_label_for_markup():
+    selection = a_cautious_selection(["<b>", "<b>", "c", "c"])
+    shown = selection._repr_html_()
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
+    assert shown.count("<tr>") == 1 + len(selection.groups)
+    belief = sa.Belief(mean=np.zeros((30, 2)), std=np.ones((30, 2)))
+    assert belief._repr_html_().count("<tr>") == 21
+    assert "and 10 more" in belief._repr_html_()
+    assert belief.to_frame().shape == (30, 4)
+    assert belief.to_frame()["std_1"].sum() == 30.0

@@ -7,7 +7,7 @@ import enum
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,7 +15,11 @@ from superarm.arguments import Array, IntArray, Mask, between, checked_index, in
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import reward_of
 from superarm.round import Round, checked_round
+from superarm.selection_table import arm_rows, as_data, as_html
 from superarm.selection_text import in_words
+
+if TYPE_CHECKING:
+    import polars as pl
 
 EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
 
@@ -274,6 +278,34 @@ class Selection:
             seconds=non_negative("seconds", seconds),
             groups=good.touched(arms),
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that it says as lists, numbers and names.
+
+        What :func:`superarm.wire.selection_to_dict` writes can be read back.
+
+        >>> import numpy as np, superarm as sa
+        >>> round = sa.Round(t=1, contexts=np.eye(3), feasible=sa.AtMost(2))
+        >>> found = sa.CUCB().select(round).to_dict()
+        >>> len(found["arms"]), found["status"], found["groups"][0]["label"]
+        (2, 'OPTIMAL', 0)
+        """
+        return as_data(self)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a picked arm: its group with threshold, margin and probability, and what was believed of the arm."""
+        import polars as pl
+
+        columns = arm_rows(self)
+        groups = columns["group"]
+        if len({type(label) for label in groups}) > 1 or not all(isinstance(label, (str, int)) for label in groups):
+            columns["group"] = [str(label) for label in groups]
+        kind = pl.String if all(isinstance(label, str) for label in columns["group"]) else pl.Int64
+        numbers = dict.fromkeys(set(columns) - {"arm", "group"}, pl.Float64)
+        return pl.DataFrame(columns, schema_overrides={"arm": pl.Int64, "group": kind, **numbers})
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     def __str__(self) -> str:
         return in_words(self)

@@ -379,6 +379,10 @@ CALLS: dict[str, Call] = {
     "Selection.with_belief": Call(
         _later(lambda: sa.Uniform().select(a_round()), "with_belief", belief=sa.Belief(mean=PAIRS, std=PAIRS**2)),
     ),
+    "Selection.to_dict": Call(_later(lambda: sa.Uniform().select(a_round()), "to_dict")),
+    "Selection.to_frame": Call(_later(lambda: sa.Uniform().select(a_round()), "to_frame")),
+    "Belief.to_dict": Call(_later(lambda: sa.Belief(mean=PAIRS, std=PAIRS**2), "to_dict")),
+    "Belief.to_frame": Call(_later(lambda: sa.Belief(mean=PAIRS, std=PAIRS**2), "to_frame")),
     "Selection.of": Call(
         lambda: (
             sa.Selection.of,

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from superarm.arguments import Array, IntArray, as_floats
 from superarm.errors import InvalidArgument
+from superarm.selection_table import belief_html
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,6 +59,25 @@ class Belief:
             values.setflags(write=False)
             object.__setattr__(part, name, values)
         return part
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Means and standard deviations of both outcomes, a list each: ``mean_1``, ``std_1``, ``mean_2``, ``std_2``.
+
+        >>> Belief(mean=np.zeros((1, 2)), std=np.ones((1, 2))).to_dict()
+        {'mean_1': [0.0], 'std_1': [1.0], 'mean_2': [0.0], 'std_2': [1.0]}
+        """
+        pairs = ((f"{name}_{output + 1}", getattr(self, name)) for output in range(2) for name in ("mean", "std"))
+        return {name: values[:, int(name[-1]) - 1].tolist() for name, values in pairs}
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a context, in the columns of :meth:`to_dict`."""
+        import polars as pl
+
+        columns = self.to_dict()
+        return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64))
+
+    def _repr_html_(self) -> str:
+        return belief_html(self)
 
 
 @runtime_checkable
