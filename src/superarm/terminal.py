@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import json
+import math
 import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -29,6 +31,7 @@ class _Output(Console):
 
 
 console = _Output(highlight=False)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
 INTERRUPTED = 130
 
 
@@ -62,6 +65,19 @@ def _words(error: OSError) -> str:
     if error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{os.fspath(error.filename)}: {error.strerror}"
+
+
+def print_json(data: Any) -> None:
+    """One line of JSON, for programs: what is no number there is null, times and the like are text."""
+    console.out(json.dumps(_plain(data), default=str, allow_nan=False))
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(name): _plain(value) for name, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_plain(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def warn(line: str | None) -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from superarm.errors import SuperarmError
 from superarm.sessions.stores.postgres.address import from_command
-from superarm.terminal import console, plain_errors
+from superarm.terminal import Json, console, plain_errors, print_json
 
 if TYPE_CHECKING:
     from superarm.sessions.stores.shelf import Shelf
@@ -102,13 +102,18 @@ def create(
 
 
 @token.command("list")
-def list_tokens(store: Store = STORE) -> None:
+def list_tokens(store: Store = STORE, as_json: Json = False) -> None:
     """All tokens, without their secrets."""
     with _shelf(store) as shelf, _extra():
         from superarm.service import tokens
 
         table = Table("id", "scopes", "sessions", "until", "note", box=None, pad_edge=False, header_style="bold")
-        for each in tokens.kept(shelf).values():
+        found = tokens.kept(shelf).values()
+        if as_json:
+            shown = ("id", "scopes", "sessions", "until", "revoked", "note")  # and no digest
+            print_json([{name: getattr(each, name) for name in shown} for each in found])
+            return
+        for each in found:
             until = "revoked" if each.revoked else "for ever" if each.until is None else _day(each.until)
             table.add_row(each.id, ",".join(each.scopes), each.sessions, until, each.note)
         console.print(table)

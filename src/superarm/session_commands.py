@@ -1,0 +1,146 @@
+"""The commands of sessions, for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+import superarm
+from superarm.errors import InvalidArgument
+from superarm.sessions.lines import decision_lines
+from superarm.sessions.start import session_names
+from superarm.sessions.stores.postgres.address import from_command
+from superarm.terminal import Json, console, plain_errors, print_json, warn
+
+session = typer.Typer(no_args_is_help=True, help="Look at durable sessions, check, save, export and explain them.")
+
+File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="Of the sessions; or one that holds the URL of a database, or env:VARIABLE."),
+]
+Last = Annotated[int, typer.Option(min=1, help="How many decisions, from the latest back.")]
+Name = Annotated[str, typer.Option("--name", help="Of the session.")]
+
+
+@contextmanager
+def _session(file: Path, name: str, said: bool = True) -> Iterator[superarm.Session]:
+    """A session that is there, its notes said; none is made by looking at one."""
+    with plain_errors():
+        place = from_command("FILE", file)
+        known = session_names(place)
+        if name not in known:
+            raise InvalidArgument("--name", f"one of {', '.join(known)}", name)
+        with superarm.Session.open(place, name=name) as held:
+            for note in held.notes if said else ():
+                warn(note)
+            yield held
+
+
+@session.command("list")
+def list_sessions(file: File, as_json: Json = False) -> None:
+    """The sessions of a file, with how far each has come."""
+    with plain_errors():
+        table = Table("session", "policy", "decisions", "waiting", box=None, pad_edge=False, header_style="bold")
+        place, rows = from_command("FILE", file), []
+        for name in session_names(place):
+            with superarm.Session.open(place, name=name) as held:
+                rows.append((name, type(held.policy).__name__, len(held.decisions()), len(held.pending())))
+                table.add_row(*map(str, rows[-1]))
+        if as_json:
+            print_json([dict(zip(("session", "policy", "decisions", "waiting"), row, strict=True)) for row in rows])
+        else:
+            console.print(table)
+
+
+@session.command()
+def show(file: File, name: Name = "main", last: Last = 20, as_json: Json = False) -> None:
+    """What the policy has learnt, and how the latest decisions stand."""
+    with _session(file, name, said=not as_json) as held:
+        if as_json:
+            latest = held.decisions().tail(last).to_dicts()
+            print_json({"session": name, "policy": str(held.policy), "notes": held.notes, "decisions": latest})
+            return
+        lines = [repr(held), str(held.policy), *decision_lines(held.decisions().tail(last))]
+        console.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+@session.command()
+def verify(file: File, name: Name = "main") -> None:
+    """Look through the journal, replay it from its first event, and compare; the exit code tells whether it is well."""
+    with _session(file, name) as held:
+        found = held.verify()
+        console.print(str(found), markup=False)
+        if not found.ok:
+            raise typer.Exit(1)
+
+
+@session.command()
+def replay(
+    file: File,
+    out: Annotated[Path, typer.Argument(metavar="POLICY", help="File of the policy, for superarm.load.")],
+    at: Annotated[int | None, typer.Option(min=1, help="After which event; by default the last.")] = None,
+    name: Name = "main",
+) -> None:
+    """Save the policy as it was after an event."""
+    with _session(file, name) as held:
+        try:
+            policy: Any = held.policy if at is None else held.at(at)
+        except InvalidArgument as error:
+            raise InvalidArgument("--at", error.expected, error.came) from None
+        policy.save(out)
+
+
+@session.command()
+def snapshot(file: File, name: Name = "main") -> None:
+    """Keep the state, so that the next start is quick."""
+    with _session(file, name) as held:
+        console.print(f"kept the state after event {held.snapshot()}")
+
+
+@session.command()
+def compact(
+    file: File,
+    days: Annotated[
+        float | None, typer.Option("--older-than", min=0, help="Days; by default as the session was told, or 30.")
+    ] = None,
+    archive: Annotated[
+        Path | None, typer.Option(help="Folder that old events go to; by default they stay, with the picked arms.")
+    ] = None,
+    name: Name = "main",
+) -> None:
+    """Keep less of decisions that are old and settled, and say what can no longer be done."""
+    with _session(file, name) as held:
+        found = held.compact(None if days is None else 86400.0 * days, archive=archive)
+        console.print(str(found), markup=False, soft_wrap=True)
+
+
+@session.command()
+def explain(
+    file: File,
+    decision: Annotated[str | None, typer.Argument(metavar="[ID]", help="Of the decision, or how it begins.")] = None,
+    key: Annotated[str | None, typer.Option(help="Of the decision, in place of its id.")] = None,
+    t: Annotated[int | None, typer.Option("--t", min=1, help="Number of its round, in place of its id.")] = None,
+    name: Name = "main",
+) -> None:
+    """Why the policy made a decision, by what it knew then."""
+    with _session(file, name) as held:
+        console.print(str(held.explain(decision, key=key, t=t)), markup=False, soft_wrap=True)
+
+
+@session.command()
+def export(file: File, folder: Annotated[Path, typer.Argument()], name: Name = "main") -> None:
+    """Write the journal, and tables of decisions and outcomes, into a folder."""
+    with _session(file, name) as held:
+        console.print(f"written: {held.export(folder)}", soft_wrap=True, markup=False)
+
+
+@session.command("import")
+def import_(folder: Annotated[Path, typer.Argument()], file: File, name: Name = "main") -> None:
+    """Make a session of what 'superarm session export' wrote."""
+    with plain_errors(), superarm.Session.restore(folder, from_command("FILE", file), name=name) as held:
+        console.print(repr(held), markup=False)
