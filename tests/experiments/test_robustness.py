@@ -6,6 +6,7 @@ import pytest
 from superarm.environments.wrong import KINDS
 from superarm.experiments.claim import TARGETS
 from superarm.experiments.claims import evaluate
+from superarm.experiments.robustness import ALONE
 
 POLICIES = ("cautious", "cautious-no-prior")
 
@@ -57,7 +58,7 @@ CAUTIOUS, TOLD_NOTHING = (pl.col("policy") == policy for policy in POLICIES)
 
 def test_all_are_met():
     assert set(verdicts(WRONG)) == {"met"}
-    assert len(verdicts(WRONG)) == 12
+    assert len(verdicts(WRONG)) == 12 + 2 * len(ALONE)
     assert verdicts(table("shops", 10)) == ["met"] * 3
 
 
@@ -66,8 +67,8 @@ def test_all_are_met():
     [
         (changed(WRONG, CAUTIOUS & kind("right"), groups_satisfied=20, predicted_broken=30.0), {0}),
         (changed(WRONG, CAUTIOUS, predicted_broken=1.0), {1}),
-        (changed(WRONG, CAUTIOUS & kind("step"), certified_broken=9), {2}),
-        (changed(WRONG, CAUTIOUS & ~kind("groups kept") & (pl.col("run") % 25 < 11), reward=0.7), {3}),
+        (changed(WRONG, CAUTIOUS & kind("step"), certified_broken=12), {2}),
+        (changed(WRONG, CAUTIOUS & ~kind("groups kept") & (pl.col("run") % 25 < 10), reward=0.6), {3}),
         (changed(WRONG, TOLD_NOTHING, groups_satisfied=48), {4}),
         (changed(WRONG, TOLD_NOTHING, reward=0.8), {5}),
         (changed(WRONG, TOLD_NOTHING & (pl.col("run") == 3), arms=[]), {6}),
@@ -76,7 +77,12 @@ def test_all_are_met():
         (changed(WRONG, CAUTIOUS & kind("groups new"), predicted_broken=3.0), {9}),
         (changed(WRONG, CAUTIOUS & kind("scale 100"), groups_satisfied=49), {10}),
         (changed(WRONG, CAUTIOUS & kind("offset 5"), reward=0.94), {11}),
-        (changed(WRONG, CAUTIOUS & kind("poisson"), groups_satisfied=0, reward=0.0, certified_broken=40), set()),
+        (changed(WRONG, CAUTIOUS & kind("groups redrawn"), groups_satisfied=0, reward=0.0, certified_broken=40), set()),
+        *(
+            (changed(WRONG, CAUTIOUS & kind(name), **{column: value}), {12 + 2 * place + further})
+            for place, name in enumerate(ALONE)
+            for further, (column, value) in enumerate([("groups_satisfied", 48), ("reward", 0.7)])
+        ),
     ],
     ids=str,
 )

@@ -16,7 +16,7 @@ from superarm.experiments.experiment import BENCHMARK
 from superarm.experiments.results import complete
 
 STUDY = "wrong"
-TOGETHER = "all but *"  # the kinds that policies are meant to bear, as one; the others have an asterisk in tables
+TOGETHER = "all but *"  # the kinds that policies are meant to bear, as one; the other has an asterisk in tables
 
 
 def by_kind(frame: pl.DataFrame, described: Sequence[str]) -> pl.DataFrame:

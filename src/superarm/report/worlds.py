@@ -45,7 +45,7 @@ def honesty(found: pl.DataFrame, looks: Mapping[str, theme.Style]) -> Figure:
         caption="For each kind of world, the share of the touched groups that kept their promise (dot, with ± two "
         "standard errors clustered by run) and the mean probability that the policy stated (tick). A dot left of its "
         "tick by more than its bar is a policy that was too sure. Only policies that state probabilities are drawn. "
-        "Kinds with an asterisk are beyond what the policies model.",
+        "Kinds with an asterisk are such that no outcome teaches what is wrong.",
         alternative=f"Shares over {TOGETHER}: {'; '.join(said)}.",
         panels=drawn,
         looks=looks,
@@ -106,7 +106,7 @@ def section(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
 <p>Every run is a world of its own, in which something is not as the policies were told. Kept: the share of the \
 touched groups that kept their promise by the expected outcomes, pooled over runs; stated: the mean probability that \
 the policy gave them; certified, broken: of the groups of which it was as sure as it was asked to be, how many broke. \
-Figures after ± are standard errors clustered by run. Kinds with an asterisk are beyond what the policies model.</p>
+Figures after ± are standard errors clustered by run. Of kinds with an asterisk no outcome teaches what is wrong.</p>
 {"".join(tables)}</section>"""
 
 

@@ -15,7 +15,7 @@ from superarm.kernels.stationary import SquaredExponential
 from superarm.posteriors.engines.engine import Observations
 from superarm.posteriors.learning.problem import Part, Problem, theta_of
 from superarm.posteriors.learning.row_noise import RowNoise
-from superarm.posteriors.model.noise import checked_kinds, recognised, row_noise
+from superarm.posteriors.model.noise import checked_kinds, left_out, of_kind, recognised, row_noise, scatter_of_expected
 from superarm.posteriors.model.shape import Shape
 
 
@@ -118,6 +118,40 @@ def test_what_is_believed_of_clicks_is_what_scikit_learn_believes_with_their_noi
     mean, std = gp.predict(round.contexts, return_std=True)
     np.testing.assert_allclose(believed.mean[:, 1], mean + 0.5, atol=0.02)
     np.testing.assert_allclose(believed.std[:, 1], std, atol=0.02)
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.0, 30.0])
+def test_the_first_guess_of_counts_leaves_poissons_noise_out(rate):
+    """Rates that scatter by a gamma distribution: the variance of counts is theirs and that of Poisson."""
+    rng = np.random.default_rng(3)
+    rates = rng.gamma(2.0, rate / 2.0, 20_000)  # of variance rate^2 / 2
+    counts = rng.poisson(rates).astype(float)
+    left, third = rate / np.sqrt(2.0), np.sqrt((rate + rate**2 / 2.0) / 3.0)
+    assert scatter_of_expected("count", counts) == pytest.approx(max(left, third), rel=0.05)
+    assert scatter_of_expected("normal", counts) == counts.std()
+    shape = Shape(base=SquaredExponential(), noise=0.1)
+    assert of_kind(shape, "count", counts, guessed=True).noise == pytest.approx(np.sqrt(rate), rel=0.05)
+    assert of_kind(shape, "count", counts).noise == 0.1  # as it was given
+
+
+def test_what_is_believed_without_a_value_is_what_the_others_say():
+    rng = np.random.default_rng(5)
+    x, y, stds = rng.uniform(size=(12, 2)), rng.normal(size=12), rng.uniform(0.2, 1.0, 12)
+    prior = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.4), 0.3)
+    both, each = np.column_stack([y, y]), np.column_stack([stds, stds])
+    belief = prior.condition(x, both, each).predict(x)
+    found = left_out(y, belief.mean[:, 1], belief.std[:, 1], np.square(stds))
+    for i in range(12):
+        others = np.arange(12) != i
+        alone = prior.condition(x[others], both[others], each[others]).predict(x[[i]])
+        assert found[i] == pytest.approx(alone.mean[0, 1], abs=1e-9)
+
+
+def test_the_first_guess_of_clicks_is_right_if_every_chance_is_as_frequent():
+    rng = np.random.default_rng(3)
+    chances = rng.uniform(size=20_000)
+    clicks = (rng.uniform(size=20_000) < chances).astype(float)
+    assert scatter_of_expected("binary", clicks) == pytest.approx(chances.std(), rel=0.02)
 
 
 def test_outcomes_that_are_not_as_declared_are_refused_and_change_nothing(tmp_path):

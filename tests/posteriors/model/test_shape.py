@@ -115,3 +115,13 @@ def test_a_smooth_part_of_some_features_has_its_lengthscales_already():
     some = OfColumns(base=sa.Matern52(lengthscale=[0.5, 2.0]), columns=(0, 2)) + Constant(1.0)
     assert with_every_lengthscale(some, 3) is None
     assert stationary_kind(of_kind(some, sa.Matern32)) is sa.Matern32
+
+
+def test_effects_are_guessed_by_the_scatter_of_outcomes_where_it_sets_the_scale():
+    """Each part of a guess has all of that scatter; together they have more of it than there is."""
+    x = np.random.default_rng(0).uniform(size=(50, 2))
+    guess = Shape.guess(Features.of(x), 0.0, 2.0)
+    assert guess.variance(x) > 1.5 * 4.0
+    assert guess.size(x) == pytest.approx(4.0)
+    given = Shape(base=sa.SquaredExponential(variance=3.0), noise=0.1)
+    assert given.size(x) == given.variance(x) == pytest.approx(3.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.model.log import Log
-from superarm.posteriors.model.noise import noises, recognised, scatters_as_counts
+from superarm.posteriors.model.noise import left_out, noises, recognised, row_noise, scatters_as_counts
 from superarm.posteriors.model.shape import COUNT, NORMAL, Shape
 from superarm.posteriors.outputs import Independent
 from superarm.posteriors.posterior import Belief, Posterior
@@ -52,16 +52,23 @@ def belief_at(posterior: Posterior | None, log: Log, columns: int) -> Belief:
     return Belief(mean=np.tile(mean, (len(log), 1)), std=np.tile(std, (len(log), 1)))
 
 
-def kind_of(declared: str | None, posterior: Posterior | None, log: Log, output: int, columns: int) -> str:
-    """What kind of outcomes an output has: as declared, or as they look and, believed as they are, scatter."""
+def kind_of(
+    declared: str | None, posterior: Posterior | None, log: Log, output: int, columns: int, now: Shape | None
+) -> str:
+    """What kind of outcomes an output has: as declared, or as they look and, believed as they are, scatter.
+
+    ``now`` is its present shape, which says how noisy each is.
+    """
     kind = declared or recognised(log.outcomes(output), LEAST)
     if declared is not None or kind != COUNT:
         return kind
-    if posterior is None:
+    if posterior is None or now is None:
         return NORMAL
     belief, came = belief_at(posterior, log, columns), log.present[:, output]
-    scatters = scatters_as_counts(log.outcomes(output), belief.mean[came, output], belief.std[came, output])
-    return COUNT if scatters else NORMAL
+    values, mean, std = log.outcomes(output), belief.mean[came, output], belief.std[came, output]
+    uneven = row_noise(now, log.noise[came, output], mean, std)
+    noise = np.full(len(values), now.noise**2) if uneven is None else uneven.variance(now.noise**2)
+    return COUNT if scatters_as_counts(values, left_out(values, mean, std, noise), std) else NORMAL
 
 
 def shapes_of(posterior: Own, given: Shapes) -> Shapes:

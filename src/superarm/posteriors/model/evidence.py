@@ -128,13 +128,13 @@ class Judgement:
 
     def without_break(self, now: Shape, given: Shape) -> float:
         """The nats by which outcomes are more probable with other group effects or seasons than the present ones."""
-        given = given.having(now, given.variance(self.log.contexts[self.rows]), self.log.span)
+        given = given.having(now, given.size(self.log.contexts[self.rows]), self.log.span)
         refitted, _ = self.fitted(now, given)  # what this gains, with more noise, is no effect
         return self._best(refitted, given, (self._effects_or_seasons,))[2]
 
     def _best(self, now: Shape, given: Shape, changes: Iterable[Change]) -> tuple[Shape, Shape, float]:
         """The best shape by changes made one after the other, what is given of it, and the nats that they gain."""
-        variance = given.variance(self.log.contexts[self.rows])
+        variance = given.size(self.log.contexts[self.rows])
         given = given.having(now, variance, self.log.span)
         _, evidence = self._first_look(now, given, sizes=(1.0,))
         before = evidence

@@ -6,7 +6,7 @@ import math
 from typing import Any, TypeAlias
 
 from superarm.posteriors.model.conditioned import LEAST, kind_of
-from superarm.posteriors.model.noise import of_kind
+from superarm.posteriors.model.noise import of_kind, scatter_of_expected
 from superarm.posteriors.model.shape import BINARY, LARGEST, Shape
 from superarm.posteriors.posterior import Posterior
 
@@ -24,13 +24,15 @@ def given_of(model: Model, output: int, posterior: Posterior | None) -> tuple[Sh
     assert model.features is not None
     assert model.log is not None
     values, now = model.log.outcomes(output), None if model.shapes is None else model.shapes[output]
-    kind = kind_of(model.kinds[output], posterior, model.log, output, model.columns)
+    believed = None if posterior is None else model.learnt_by(posterior)[output]
+    kind = kind_of(model.kinds[output], posterior, model.log, output, model.columns, believed)
     mean, std = (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
     if model.given is None:
-        before = 0.0 if now is None else math.sqrt(now.constant)
-        std = max(std, before) or 0.1 * abs(mean) or 1.0  # picked outcomes are alike: never a smaller scale
+        before = 0.0 if now is None or now.kind != kind else math.sqrt(now.constant)
+        scatter = scatter_of_expected(kind, values) if len(values) else 0.0
+        std = max(scatter, before) or 0.1 * abs(mean) or 1.0  # picked outcomes are alike: never a smaller scale
         every = now is not None and now.every_column
-        given = of_kind(Shape.guess(model.features, mean, std, every_column=every), kind, values)
+        given = of_kind(Shape.guess(model.features, mean, std, every_column=every), kind, values, guessed=True)
         return (given if now is None else given.in_kind_of(now)), True
     given = model.given[output]
     if model.since[output] and len(values) < LEAST:

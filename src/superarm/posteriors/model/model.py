@@ -306,7 +306,7 @@ class Model:
         learning, returned = self.manner(learning), self.returned
         judgement = Judgement.of(self.log, output, learning, rng, returned=returned, noise=uneven, moves=moves)
         if not by_itself:
-            given = given.having(now, given.variance(self.log.contexts), self.log.span)
+            given = given.having(now, given.size(self.log.contexts), self.log.span)
             now, _ = judgement.fitted(now, given, starts=2 if search else 1)
             if uneven is not None and self.given is not None and now.alike(given):
                 now = judgement.trusted(now, given, TRUST)

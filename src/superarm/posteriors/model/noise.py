@@ -27,6 +27,7 @@ from superarm.posteriors.posterior import Belief
 KINDS = (NORMAL, BINARY, COUNT)
 SURE = 1e-3  # no chance is believed to be nearer to 0 or 1, and no count smaller
 LIMITS = {NORMAL: (-np.inf, np.inf), BINARY: (0.0, 1.0), COUNT: (0.0, np.inf)}  # of what is expected
+CLOSEST = 0.02  # share of a value's belief that is left to others, at least
 VALUES = 3  # distinct values from which on whole numbers may be counts
 
 Kinds = tuple[str | None, str | None]
@@ -52,12 +53,30 @@ def noises(shapes: tuple[Shape, Shape], told: Array, belief: Belief) -> Array | 
     return None if np.isnan(each).all() else each
 
 
-def of_kind(shape: Shape, kind: str, values: Array) -> Shape:
-    """The shape of outcomes of a kind, of which these came; with the noise that they usually have."""
+def of_kind(shape: Shape, kind: str, values: Array, *, guessed: bool = False) -> Shape:
+    """The shape of outcomes of a kind, of which these came; with the noise that they usually have.
+
+    Where the noise is only ``guessed``, that of counts is Poisson's.
+    """
     expected = float(values.mean()) if len(values) else 0.5
     if kind == BINARY:
         return replace(shape, kind=kind, noise=float(np.sqrt(_chance(np.array([expected]), np.array([0.05]))[0])))
-    return replace(shape, kind=kind, usual=max(expected, SURE) if kind == COUNT else 1.0)
+    usual = max(expected, SURE) if kind == COUNT else 1.0
+    noise = float(np.sqrt(usual)) if guessed and kind == COUNT else shape.noise
+    return replace(shape, kind=kind, usual=usual, noise=noise)
+
+
+def scatter_of_expected(kind: str, values: Array) -> float:
+    """A first guess of the standard deviation of what is expected, where these came.
+
+    Of numbers of any kind it is that of the outcomes. That of clicks and counts is mostly noise: of counts what is left
+    beside Poisson's noise, and no less than a third of the variance, which is what is left of clicks if every chance is
+    as frequent as any other.
+    """
+    if kind == NORMAL:
+        return float(values.std())
+    variance, mean = float(values.var()), float(values.mean())
+    return float(np.sqrt(max(variance / 3.0, variance - mean if kind == COUNT else 0.0)))
 
 
 def _expected(mean: Array, std: Array) -> Array:
@@ -101,6 +120,17 @@ def scatters_as_counts(values: Array, mean: Array, std: Array) -> bool:
     squares, relative = np.square(values - mean), _expected(mean, std)
     alike, growing = squares.mean(), (squares / relative).mean()
     return bool(len(values) * np.log(growing) + np.log(relative).sum() < len(values) * np.log(alike))
+
+
+def left_out(values: Array, mean: Array, std: Array, noise: Array) -> Array:
+    """(n,) what would be believed of each of these values without itself, given what is believed with all of them.
+
+    Where f given all has the variance s^2, and the noise is n^2, a value pulls the mean towards itself by the share
+    s^2 / n^2. A model that follows every value so is not mistaken for one that knows better.
+    """
+    own = np.minimum(np.square(std) / noise, 1.0 - CLOSEST)
+    without: Array = values - (values - mean) / (1.0 - own)
+    return without
 
 
 def check_values(kinds: Kinds, values: Array) -> None:

@@ -183,6 +183,11 @@ class Shape:
         """Of the shared function, in the mean over contexts (n, D)."""
         return float(self.base.diagonal(contexts).mean())
 
+    def size(self, contexts: Array) -> float:
+        """The same, but no more than that of the outcomes, where these set the scale: parts may each have all of it."""
+        variance = self.variance(contexts)
+        return min(variance, self.constant) if self.constant else variance
+
 
 def scaled(kernel: Kernel, factor: float) -> Kernel:
     """The kernel with its variance multiplied."""
