@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,17 @@ def test_the_sdist_tests_itself(unpacked):
     assert Path(said.strip()).is_relative_to(unpacked)
     ended = subprocess.run([*command, *some], **work)
     assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
+
+
+def test_the_wheel_says_that_it_is_typed(wheel):
+    with zipfile.ZipFile(wheel) as held:
+        names = set(held.namelist())
+        about = held.read(f"{NAME}.dist-info/METADATA").decode()
+    assert "superarm/py.typed" in names
+    assert "Typing :: Typed" in about
+    for version in ("3.11", "3.12", "3.13"):
+        assert f"Python :: {version}" in about
+    assert not any(name.startswith(("tests/", "docs/")) for name in names)
 
 
 def python(version):
