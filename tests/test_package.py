@@ -1,5 +1,6 @@
 """The package as a whole: what importing it costs, and its public names."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,15 @@ print(superarm.__version__, [name for name in {HEAVY} if name in sys.modules])
         said = subprocess.check_output([sys.executable, "-c", code, str(tmp_path / "src")], text=True, cwd=tmp_path)
         assert said.strip() == f"{version} []"
         shutil.copy(project, tmp_path)
+
+
+def test_the_version_is_said_the_same_everywhere():
+    root = Path(__file__).parents[1]
+    stated = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    headings = re.findall(r"^## \[([^]]+)\]", (root / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert headings[0] in ("Unreleased", stated)
+    assert stated in headings
+    assert f"\nversion: {stated}\n" in (root / "CITATION.cff").read_text("utf-8")
 
 
 def test_completion_finds_what_is_not_loaded_yet():
