@@ -769,9 +769,10 @@ CALLS: dict[str, Call] = {
         f"Session.{name}": Call(_asked(name))
         for name in (
             *("outcomes", "promises", "calibration"),
-            *("snapshot", "verify", "close", "rebase", "rebases"),
+            *("snapshot", "verify", "close", "rebases"),
         )
     },
+    "Session.rebase": Call(_asked("rebase", anew=False), takes={"anew": ("booleans",)}),
     # --- past one machine
     "Catalogue.write": Call(
         lambda: (
@@ -1210,7 +1211,7 @@ LEFT_OUT: dict[str, str] = {
         for method in (
             *("", ".decide", ".observe", ".observe_many", ".correct", ".record", ".rebase", ".played", ".withdraw"),
             *(".decision", ".explain", ".decisions", ".pending", ".outcomes", ".promises", ".calibration"),
-            *(".ledger", ".glance", ".events", ".close"),
+            *(".ledger", ".glance", ".events", ".redact", ".close"),
         )
     },
     **dict.fromkeys(("regret.super_arm_regret", "regret.total_regret"), "arithmetic, of columns as of numbers"),

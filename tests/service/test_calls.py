@@ -220,3 +220,22 @@ def test_numbers_keep_their_bits(client):
     client.post(f"{MAIN}/decisions/{made['id']}/outcomes", json=body)
     told = client.get(f"{MAIN}/outcomes").json()["columns"]["value"]
     assert set(told) == {value, float(np.nextafter(1.0, 2.0))}
+
+
+def test_a_name_with_a_slash_is_refused_as_it_has_no_address(client):
+    told = client.post("/v1/sessions", json={"name": "shops/ann"})
+    assert (told.status_code, told.json()["argument"]) == (422, "name")
+    assert [each["name"] for each in client.get("/v1/sessions").json()["sessions"]] == ["main"]
+
+
+def test_a_decision_is_erased_and_all_decisions_about_somebody(client):
+    first, second = (decide(client, key).json()["id"] for key in "ab")
+    told = client.post(f"{MAIN}/decisions/{first}/redaction").json()
+    assert (told["decisions"], told["finished"]) == ([first], True)
+    assert client.get(f"{MAIN}/decisions/{first}").status_code == 410
+    assert client.post(f"{MAIN}/decisions/{first}/redaction").json()["decisions"] == []  # again: nothing more
+    told = client.post(f"{MAIN}/redactions", json={"label": "ann"}).json()
+    assert told["decisions"] == [second]
+    refused = client.post(f"{MAIN}/redactions", json={"label": "ann"})
+    assert (refused.status_code, refused.json()["argument"]) == (422, "label")
+    assert client.post(f"{MAIN}/redactions", json={"label": {"tuple": "x"}}).status_code == 422

@@ -25,7 +25,7 @@ def address(tmp_path):
     store = str(tmp_path / "shop.db")
     sa.Session.open(store, policy=policy(), durability="normal").close()
     held = Sessions(store, durability="normal")
-    token = tokens.create(held.shelf, ("read", "decide", "observe", "correct"), sessions="main").text
+    token = tokens.create(held.shelf, ("read", "decide", "observe", "correct", "admin"), sessions="main").text
     begun = []
     server = serving(application(held, admission=Admission(held.shelf)), "127.0.0.1:0", begun.append)
     thread = threading.Thread(target=server.run)
@@ -76,6 +76,10 @@ def test_a_client_does_what_a_session_does(address, tmp_path):
         assert "round 1" in client.explain(ids[0])["text"]
         assert client.glance()["seq"] == client.events()[-1]["seq"]
         assert client.ledger()["balance"] is None
+        assert client.redact(ids[0]).decisions == (ids[0],)
+        assert set(client.redact(label="v").decisions) == set(ids[1:])
+        with pytest.raises(sa.errors.InvalidArgument, match="not both"):
+            client.redact(ids[0], label="v")
 
 
 def test_a_days_file_and_records(address):

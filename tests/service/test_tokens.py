@@ -14,6 +14,7 @@ from superarm.cli import app as command
 from superarm.errors import InvalidArgument
 from superarm.service import logs, start, tokens
 from superarm.service.app import ROUTES, application
+from superarm.service.page.routes import page
 from superarm.service.sessions import Sessions
 from superarm.service.tokens import SCOPES, Admission
 from superarm.sessions.stores.shelf import shelf_at
@@ -39,6 +40,8 @@ CALLS = {
     "withdraw": ("observe", "POST", "/v1/sessions/{s}/decisions/nobody/withdrawal", None),
     "record": ("observe", "POST", "/v1/sessions/{s}/records", {"round": ROUND, "arms": [], "outcomes": [[], []]}),
     "rebase": ("correct", "POST", "/v1/sessions/{s}/rebase", None),
+    "redact": ("admin", "POST", "/v1/sessions/{s}/decisions/nobody/redaction", None),
+    "redact_label": ("admin", "POST", "/v1/sessions/{s}/redactions", {"label": "nobody"}),
     "promises": ("read", "GET", "/v1/sessions/{s}/promises", None),
     "calibration": ("read", "GET", "/v1/sessions/{s}/calibration", None),
     "outcomes": ("read", "GET", "/v1/sessions/{s}/outcomes", None),
@@ -223,6 +226,30 @@ def test_too_many_requests_are_told_to_wait(store):
         found = [client.get(MAIN) for _ in range(12)]
     assert {told.status_code for told in found} == {200, 429}
     assert {told.headers["retry-after"] for told in found if told.status_code == 429} == {"1"}
+
+
+def test_the_page_has_the_same_limit(store):
+    held = Sessions(store, durability="normal")
+    with TestClient(application(held, rate=3, more=[page()]), base_url="http://127.0.0.1") as client:
+        found = [client.get("/login").status_code for _ in range(12)]
+    assert set(found) == {200, 429}
+
+
+def test_metrics_tell_the_balance_and_what_became_of_promises(client):
+    client.post("/v1/sessions", json={"name": "careful"})
+    headers = {"Idempotency-Key": "k"}
+    told = client.post("/v1/sessions/careful/decisions", json=ROUND | {"safe": [True] * 4}, headers=headers).json()
+    assert told["arms"]
+    outcomes = {"arms": told["arms"], "outcomes": [[0.5] * len(told["arms"]), [0.5] * len(told["arms"])]}
+    client.post(f"/v1/sessions/careful/decisions/{told['id']}/outcomes", json=outcomes)
+    found = client.get("/metrics").text
+    groups = sum(group["threshold"] is not None for group in told["selection"]["groups"])
+    assert groups
+    assert f'superarm_promises{{session="careful",state="kept"}} {float(groups)}' in found
+    assert 'superarm_promises{session="careful",state="broken"} 0.0' in found
+    assert 'superarm_balance{session="careful"}' in found
+    assert 'superarm_balance{session="main"}' not in found  # its policy keeps no account
+    assert 'superarm_events_uncounted{session="careful"} 0.0' in found
 
 
 def test_a_full_queue_is_told_to_come_again(store):

@@ -113,6 +113,8 @@ def dies(path, operation, place, when):
 
 def main():
     folder = Path(sys.argv[1])
+    with Session.open(folder / "warm.db", policy=policy()) as session:
+        observe(session)  # loops are loaded, or the time that it takes would be worth a snapshot
     for name, operation in OPERATIONS.items():
         begun = folder / name
         begun.mkdir()

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from superarm.sessions import running, start
 from superarm.sessions.session import Session
 from superarm.sessions.snapshots import digest_of_state
 from superarm.sessions.stores.memory import MemoryStore
+from superarm.sessions.teaching import copied
 from superarm.wire.policies import policy_to_bytes
 from tests.sessions.shop import a_round, outcomes, policy
 
@@ -209,6 +211,26 @@ def test_verify_tells_what_is_wrong(tmp_path):
     writer.execute("UPDATE event SET body = ? WHERE seq = 3", (changed,))
     assert "a replay gives another state" in str(session.verify())
     left(session)
+
+
+def test_a_journal_of_another_algorithm_says_what_to_do_and_that_settles_it(tmp_path):
+    session = open_plain(tmp_path / "s.db", policy=policy())
+    play(session, range(1, 4))
+    running = session._running
+    learnt = copied(running.state.policy)
+    learnt.update(a_round(3), [0], [[5.0, 5.0]])  # as if it had learnt in another way
+    running.state = replace(running.state, policy=learnt)
+    found = session.verify()
+    assert not found.ok
+    assert "session.rebase(anew=True)" in str(found)
+    assert session.rebase().corrections == 0  # nothing was corrected
+    assert not session.verify().ok
+    session.rebase(anew=True)
+    assert session.verify().ok, str(session.verify())
+    session.close()
+    session = open_plain(tmp_path / "s.db")
+    assert session.verify().ok
+    session.close()
 
 
 def test_a_closed_session_says_so(tmp_path):

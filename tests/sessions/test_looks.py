@@ -5,6 +5,8 @@ import pytest
 
 import superarm as sa
 from superarm.sessions.session import Session
+from superarm.sessions.stores.memory import MemoryStore
+from superarm.sessions.stores.sqlite import SQLiteStore
 from superarm.wire.policies import policy_to_bytes
 from tests.sessions.shop import a_round, outcomes, policy
 
@@ -151,3 +153,41 @@ def test_decisions_and_events_by_pages(tmp_path):
         assert session.decisions(state="open", after=first["seq"][-1], limit=1)["t"].to_list() == [3]
         assert session.pending(after=first["seq"][0], limit=2)["t"].to_list() == [3, 4]
         assert [event.seq for event in session.events(after=4)] == [5, 6, 7]
+
+
+@pytest.fixture(params=["memory", "sqlite"])  # without an index of ids, and with one
+def numbered_session(request, tmp_path):
+    store = SQLiteStore(tmp_path / "s.db", durability="normal") if request.param == "sqlite" else MemoryStore()
+    session = sa.Session.open(store, policy=sa.CUCB())
+    ts = [1, 2, 5, 9, 10, 40, 41, 42, 100]
+    made = [session.decide(a_round(t)) for t in ts]
+    for each in made[::2]:
+        session.observe(each.id, each.arms, outcomes(each.t, each.arms))  # events in between
+    session.record(a_round(101), [0], [[0.1, 0.2]])
+    return session, dict(zip(ts, made, strict=True))
+
+
+def test_a_decision_is_found_by_the_number_of_its_round_and_the_beginning_of_its_id(numbered_session):
+    session, made = numbered_session
+    for t in range(1, 110):
+        if t in made:
+            assert session.decision(t=t).id == made[t].id
+            assert session.decision(made[t].id[:-1]).id == made[t].id
+        else:
+            with pytest.raises(sa.errors.UnknownDecision):
+                session.decision(t=t)
+    for letters in ("ffffffff", "\u00e4" * 9, "zzzz"):
+        with pytest.raises(sa.errors.UnknownDecision):
+            session.decision(letters)
+    with pytest.raises(sa.errors.UnknownDecision, match="more letters, as 10"):
+        session.decision(made[1].id[:4])
+
+
+def test_an_unknown_id_is_looked_up_in_an_index(tmp_path):
+    store = SQLiteStore(tmp_path / "s.db", durability="normal")
+    query = "EXPLAIN QUERY PLAN SELECT id FROM decision WHERE session = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?"
+    (plan,) = [row[-1] for row in store.read(query, "a", "b", 1)]
+    assert plan == "SEARCH decision USING COVERING INDEX decision_by_id (session=? AND id>? AND id<?)"
+    store.standings = None  # nothing looks through all of them
+    assert store.beginning("abcd", 3) == []
+    store.close()

@@ -386,3 +386,15 @@ def test_the_probabilities_of_uniform_are_how_often_it_picks_an_arm():
             picked[sa.Uniform().select(round).arms] += 1
         meant = sa.Uniform().probabilities(round, np.arange(6))
         assert np.abs(picked / 2000 - meant).max() < 4 * np.sqrt(0.25 / 2000)
+
+
+def test_a_new_name_has_no_slash_and_an_old_one_goes_on(tmp_path):
+    for name in ("a/b", "/"):
+        with pytest.raises(sa.errors.InvalidArgument, match="a name without /"):
+            sa.Session.open(tmp_path / "s.db", name=name, policy=sa.CUCB())
+    with sa.Session.open(tmp_path / "s.db", policy=sa.CUCB()) as session:
+        session._running.store._writer.execute("UPDATE session SET name = 'of/old' WHERE name = 'main'")
+    with sa.Session.open(tmp_path / "s.db", name="of/old") as session:
+        assert session.seq == 1
+        with pytest.raises(sa.errors.InvalidArgument, match="a name without /"):
+            session.fork(tmp_path / "t.db", sa.CUCB(), name="c/d")

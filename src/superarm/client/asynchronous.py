@@ -12,6 +12,7 @@ from superarm.client.calls import Call
 from superarm.client.connection import Patience, Unreachable, awaited, checked_session
 from superarm.sessions.decision import Decision, Receipt
 from superarm.sessions.outcomes import Rebase
+from superarm.sessions.redaction import Redaction
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,6 +104,10 @@ class AsyncClient:
     async def rebase(self) -> Rebase:
         """Teach the policy corrections: see :meth:`superarm.Session.rebase`."""
         return await self._made(calls.rebase(self.session))
+
+    async def redact(self, id: str | None = None, *, label: Any = None) -> Redaction:
+        """Erase a decision, or all in whose rounds a label occurs: see :meth:`superarm.Session.redact`."""
+        return await self._made(calls.redact(self.session, id, label))
 
     async def played(self, id: str) -> None:
         """Say that a decision was acted upon."""

@@ -16,6 +16,7 @@ from superarm.errors import InvalidArgument, type_of
 from superarm.round import Round, checked_round
 from superarm.sessions.decision import Decision, Receipt
 from superarm.sessions.outcomes import Rebase
+from superarm.sessions.redaction import Redaction
 from superarm.wire.frames import frame_from_arrow, frame_to_arrow
 from superarm.wire.labels import label_to_data, labels_from_data
 from superarm.wire.rounds import round_to_dict
@@ -100,6 +101,20 @@ def rebase(session: str) -> Call[Rebase]:
         return Rebase(corrections=found["corrections"], decisions=tuple(found["decisions"]))
 
     return Call(method="POST", path=f"{_place(session)}/rebase", reads=read)
+
+
+def redact(session: str, id: str | None, label: Any) -> Call[Redaction]:
+    """Erase a decision, or all in whose rounds a label occurs; None is no label here, as nothing is."""
+    if (id is None) == (label is None):
+        raise InvalidArgument("id", "the id of a decision, or label=, and not both", type_of(id))
+    if id is not None:
+        return Call(method="POST", path=f"{_decided(session, id)}/redaction", reads=_redaction)
+    return _sent("POST", f"{_place(session)}/redactions", {"label": label_to_data(label)}, _redaction, {})
+
+
+def _redaction(body: bytes) -> Redaction:
+    found = json.loads(body)
+    return Redaction(**found | {"decisions": tuple(found["decisions"])})
 
 
 def decision(session: str, id: str | None, key: str | None, t: int | None) -> Call[Decision]:

@@ -19,14 +19,17 @@ from superarm.service.openapi import openapi, openapi_config
 from superarm.service.page.visitors import COOKIE
 from superarm.service.problems import Refused, answer
 from superarm.service.rates import RateLimit
-from superarm.service.routes import decisions, feedback, health, looks, sessions
+from superarm.service.routes import decisions, erasure, feedback, health, looks, sessions
 from superarm.service.sessions import Sessions
 from superarm.service.tokens import Admission
 
 RATE = 2000  # requests a second
 FRESH = 1.0  # seconds after which tokens are read again
 LARGEST_BODY = 32 * 2**20  # bytes
-ROUTES: list[Any] = [*sessions.ROUTES, *decisions.ROUTES, *feedback.ROUTES, *looks.ROUTES, *health.ROUTES, openapi]
+ROUTES: list[Any] = [
+    *(*sessions.ROUTES, *decisions.ROUTES, *feedback.ROUTES, *erasure.ROUTES, *looks.ROUTES, *health.ROUTES),
+    openapi,
+]
 
 
 def application(

@@ -232,6 +232,23 @@ class RebaseTold(Told, frozen=True, kw_only=True):
     decisions: list[str]
 
 
+class LabelSent(Sent, frozen=True, kw_only=True):
+    """A label of a group, or an arm id."""
+
+    label: Any
+
+
+class RedactionTold(Told, frozen=True, kw_only=True):
+    """Which decisions were erased, since which event the journal can be replayed, and whether nothing is left of them.
+
+    ``finished`` is false while another reader keeps the log of the file; the next call that writes ends it.
+    """
+
+    decisions: list[str]
+    replayable_from: int
+    finished: bool
+
+
 class TableTold(Told, frozen=True, kw_only=True):
     """A table by columns, as it is after event ``seq``."""
 

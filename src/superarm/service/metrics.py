@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from superarm.sessions.decision import Decision, Receipt
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
+BOTH = ("session", "what")
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
@@ -31,7 +33,17 @@ class Metrics:
         self.outcomes = counter("outcomes", "Outcomes that came.", "session", "what")
         self.decide_seconds = histogram("decide_seconds", "Of a decision, by phase.", "phase")
         self.refused = counter("refused", "Requests that were not let in or turned away.", "why")
-        self.pending = Gauge("superarm_pending", "Decisions out.", ["session"], registry=self.registry)
+
+        def gauge(name: str, words: str, *labels: str) -> Gauge:
+            return Gauge(f"superarm_{name}", words, labels, registry=self.registry)
+
+        self.pending = gauge("pending", "Decisions out.", "session")
+        self.balance = gauge("balance", "Of the account of risk, where the policy keeps one.", "session")
+        self.promises = gauge(
+            "promises", "Promises that decisions touched, by what became of them.", "session", "state"
+        )
+        self.broken = gauge("promises_broken", "Of promises that can be judged and of which a risk was stated.", *BOTH)
+        self.uncounted = gauge("events_uncounted", "Events that promises do not count yet.", "session")
         self.ready = Gauge("superarm_ready", "Whether the service is ready.", registry=self.registry)
 
     def decided(self, session: str, decision: Decision, *, queue: float, decode: float, begun: float) -> None:
@@ -47,6 +59,17 @@ class Metrics:
         """Count outcomes."""
         self.outcomes.labels(session, "new").inc(receipt.new)
         self.outcomes.labels(session, "known").inc(receipt.known)
+
+    def looked(self, session: str, out: int, balance: float | None, sums: Mapping[str, float], uncounted: int) -> None:
+        """Take note of how a session stands: decisions out, the account, and sums over its promises."""
+        self.pending.labels(session).set(out)
+        if balance is not None:
+            self.balance.labels(session).set(balance)
+        for state in ("kept", "broken", "unknown"):
+            self.promises.labels(session, state).set(sums[state])
+        for what in ("predicted", "observed"):
+            self.broken.labels(session, what).set(sums[what])
+        self.uncounted.labels(session).set(uncounted)
 
     def text(self) -> bytes:
         """All of it, as Prometheus reads it."""

@@ -22,14 +22,17 @@ from superarm.posteriors.gaussian_process import ExactPosterior
 from superarm.rewards.simple import Sum
 from superarm.round import Round
 from superarm.service.catalogues import Catalogues
+from superarm.service.counters import Counters
 from superarm.service.metrics import Metrics
 from superarm.service.problems import Busy, UnknownSession
+from superarm.sessions.counts.reads import bins, totals
 from superarm.sessions.session import Session
 from superarm.sessions.stores.shelf import Shelf, shelf_at
 
 A = TypeVar("A")
 WIDTH = 8  # requests of a session that are at work together: while one is committed the next ones are made
 THREADS = 64
+COUNTING = 0.02  # seconds that a look at the metrics may count promises of a session
 RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
 
 
@@ -72,7 +75,7 @@ class Sessions:
         self.store, self.queue, self.durability = store, queue, durability
         self.shelf: Shelf = shelf_at(store)
         self.catalogues = Catalogues(self.shelf)
-        self.metrics = Metrics()
+        self.metrics, self.counters = Metrics(), Counters()
         self._states: dict[str, str] = {}
         self.refresh()
         self.ready = False
@@ -161,9 +164,12 @@ class Sessions:
             held.inside -= 1
 
     def measured(self) -> bytes:
-        """The metrics, with how many decisions are out now."""
+        """The metrics, with how all sessions stand now; what is not counted of promises within moments is said."""
         for name, held in list(self._held.items()):
-            self.metrics.pending.labels(name).set(held.session.out)
+            counts = self.counters.of(name, held.session)
+            missing = counts.catch_up(COUNTING)
+            sums = totals(bins(counts.tables, counts.mark()))
+            self.metrics.looked(name, held.session.out, _balance(held.session), sums, missing)
         self.metrics.ready.set(self.ready)
         return self.metrics.text()
 
@@ -180,3 +186,9 @@ class Sessions:
             held.session.close()
         self._held.clear()
         self.shelf.close()
+
+
+def _balance(session: Session) -> float | None:
+    """Of the account of risk, where the policy keeps one."""
+    ledger = getattr(session._running.durable().policy, "ledger", None)
+    return None if ledger is None else float(ledger.account.balance)

@@ -114,9 +114,17 @@ class Feedback:
         key, running = checked_key(key), self._running
         return running.do(lambda: told.correct(running, id, arm, outcome, value, sample, reason, key, by))
 
-    def rebase(self) -> Rebase:
-        """Teach the policy anew, from its beginning, with the values now in force; nothing where none was corrected."""
-        return self._running.do(lambda: told.rebase(self._running))
+    def rebase(self, *, anew: bool = False) -> Rebase:
+        """Teach the policy anew, from its beginning, with the values now in force; nothing where none was corrected.
+
+        Parameters
+        ----------
+        anew
+            whether to do so where none was corrected too: for a journal that another build of superarm with the same
+            version number wrote, which learns in another way, as :meth:`verify` says
+        """
+        taught = flag("anew", anew)
+        return self._running.do(lambda: told.rebase(self._running, anew=taught))
 
     def _learn_corrections(self) -> None:
         """Rebase if the session was told to do so by itself, and a correction has waited for so long."""

@@ -153,10 +153,13 @@ def due(running: Running, now: float) -> bool:
     return after is not None and state.corrected > 0 and (state.corrected_at or 0.0) + after <= now
 
 
-def rebase(running: Running, now: float | None = None) -> Answer[Rebase]:
-    """Teach the policy anew where cells were corrected; where the time is given, if it has come."""
+def rebase(running: Running, now: float | None = None, *, anew: bool = False) -> Answer[Rebase]:
+    """Teach the policy anew where cells were corrected, or in any case; where the time is given, if it has come."""
+    nothing = Rebase(corrections=0, decisions=())
+    if anew and not running.state.corrected:
+        return Answer(value=nothing, drafts=[Draft(fact=Rebased())])
     if not running.state.corrected or not (now is None or due(running, now)):
-        return Answer(value=Rebase(corrections=0, decisions=()))
+        return Answer(value=nothing)
     last = Event(seq=running.state.seq + 1, at=0.0, fact=Rebased())
     *_, found = rebases([*running.journal.events(), last])
     return Answer(value=replace(found, seq=0), drafts=[Draft(fact=Rebased())])

@@ -9,7 +9,9 @@ from superarm.errors import InvalidArgument, UnknownDecision, safe_repr
 from superarm.sessions.requests import checked_text
 from superarm.sessions.running import Running
 from superarm.sessions.standing import Standing
+from superarm.sessions.stores.store import FindsBeginnings, Store
 
+MANY = 100  # decisions that are counted where a beginning is of several
 SHORTEST = 4  # letters of an id that may stand for all of it
 
 
@@ -26,18 +28,44 @@ def meant(running: Running, id: Any, key: Any, t: Any) -> Standing:
         return found
     if t is not None:
         number = whole_number("t", t, 1)
-        found = next((each for each in running.store.standings() if each.t == number), None)
+        found = _by_number(running.store, number)
         if found is None:
             raise UnknownDecision("t", "the number of a round of this session", number)
         return found
     return _by_id(running, id)
 
 
+def _by_number(store: Store, t: int) -> Standing | None:
+    """The decision of a round, halving the events that it may be: later ones have larger numbers."""
+    before, last = 0, store.last()
+    while before < last:
+        middle = (before + last) // 2
+        found = next(iter(store.standings(after=middle)), None)
+        if found is None or found.t > t:
+            last = middle
+        elif found.t == t:
+            return found
+        else:
+            before = found.seq
+    found = next(iter(store.standings(after=before)), None)
+    return found if found is not None and found.t == t else None
+
+
 def _by_id(running: Running, id: Any) -> Standing:
     if isinstance(id, str) and len(id) >= SHORTEST and running.store.standing(id) is None:
-        alike = [each for each in running.store.standings() if each.id.startswith(id)]
+        alike = _alike(running.store, id)
         if len(alike) > 1:
-            raise UnknownDecision("id", f"more letters, as {len(alike)} decisions begin with these", safe_repr(id))
+            many = len(alike) if len(alike) < MANY else f"{MANY} or more"
+            raise UnknownDecision("id", f"more letters, as {many} decisions begin with these", safe_repr(id))
         if alike:
-            return alike[0]
+            return running.standing(alike[0])
     return running.standing(id)
+
+
+def _alike(store: Store, id: str) -> list[str]:
+    """Ids that begin with these letters; ids are of ASCII letters."""
+    if not id.isascii() or "\0" in id:
+        return []
+    if isinstance(store, FindsBeginnings):
+        return store.beginning(id, MANY)
+    return [each.id for each in store.standings() if each.id.startswith(id)]

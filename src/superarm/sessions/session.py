@@ -166,6 +166,7 @@ class Session(Feedback, Looks):
     def fork(self, path: Any, policy: Policy, *, name: str = "main", durability: str = "full") -> Session:
         """Another session with the same decisions and outcomes, as if it had begun with another policy."""
         start.check_policy(path, policy)
+        start.check_new_name(name)
         store = start.opened(path, name, durability)
         try:
             forked(self._running, store, policy)
@@ -184,6 +185,7 @@ class Session(Feedback, Looks):
         cls, folder: str | os.PathLike[str], path: Any, *, name: str = "main", durability: str = "full"
     ) -> Session:
         """A session as it was exported into a folder, at a path where there is none yet."""
+        start.check_new_name(name)
         entries = read_export(folder)  # first: where that fails, nothing is made
         store = start.opened(path, name, durability)
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from superarm.arguments import instance, keeps
-from superarm.errors import DifferentPolicy, InvalidArgument, UnreadableFile
+from superarm.errors import DifferentPolicy, InvalidArgument, UnreadableFile, safe_repr
 from superarm.policies.policy import Policy
 from superarm.sessions import fold
 from superarm.sessions.base import base_of, created
@@ -71,12 +71,19 @@ def check_policy(path: Any, policy: Policy | None) -> None:
         raise InvalidArgument("policy", "a policy, as the session does not exist yet", None)
 
 
+def check_new_name(name: Any) -> None:
+    """Refuse a name of a new session that could not be part of an address."""
+    if isinstance(name, str) and "/" in name:
+        raise InvalidArgument("name", "a name without /, as a service makes addresses of names", safe_repr(name))
+
+
 def begin(store: Store, policy: Policy | None, given: Settings) -> Beginning:
     """Make the first event, or go on after the last."""
     here = fingerprint()
     if not store.last():
         if policy is None:
             raise InvalidArgument("policy", "a policy, as the session does not exist yet", None)
+        check_new_name(getattr(store, "name", ""))
         given.check_whole()
         digest, content = policy_to_part(policy)
         made = Created(policy=digest, settings=given.to_data(), fingerprint=here)

@@ -17,6 +17,11 @@ from superarm.words import counted
 
 CLOSE = 1e-8  # up to which policies agree that learnt elsewhere
 SHOWN = 3
+ANEW = (
+    "where nothing else is wrong, another build of superarm with the same version number wrote this journal and learnt "
+    "in another way: decisions and outcomes are as they were, and session.rebase(anew=True) teaches the policy once "
+    "more, as this one learns"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +124,9 @@ def disagreement(replayed: State, state: State, exact: bool) -> str:
     """In what a replayed state is not the present one, where every bit is asked for or 1e-8; nothing where it is."""
     if exact:
         same = digest_of_state(replayed) == digest_of_state(state)
-        return "" if same else f"a replay gives another state: {_few(replayed, state, 0.0)}"
+        return "" if same else f"a replay gives another state: {_few(replayed, state, 0.0)}; {ANEW}"
     found = _few(replayed, state, CLOSE)
-    return found and f"a replay from the first event differs by more than {CLOSE:g}: {found}"
+    return found and f"a replay from the first event differs by more than {CLOSE:g}: {found}; {ANEW}"
 
 
 def _from_oldest(store: Store, state: State, parts: KeptParts, since: int) -> list[str]:

@@ -2,35 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from typing import cast
-
-from superarm.service.asked import Asked
-from superarm.sessions.counts.counting import Counts
-from superarm.sessions.session import Session
-from superarm.sessions.stores.store import Store
-
-
-class Counters:
-    """Counts by session; one of a session that was opened anew begins with its new store."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts: dict[str, tuple[Store, Counts]] = {}
-
-    def of(self, name: str, session: Session) -> Counts:
-        """The counts of a session."""
-        store = session._running.store
-        with self._lock:
-            known = self._counts.get(name)
-            if known is None or known[0] is not store:
-                known = self._counts[name] = (store, Counts(store))
-            return known[1]
+from superarm.service.asked import Asked, sessions_of
+from superarm.service.counters import Counters
 
 
 def counters_of(request: Asked) -> Counters:
-    """Those of the application."""
-    state = request.app.state
-    if "counters" not in state:
-        state["counters"] = Counters()
-    return cast(Counters, state["counters"])
+    """Those of the service."""
+    return sessions_of(request).counters

@@ -14,7 +14,8 @@ from functools import partial
 from litestar.response.sse import ServerSentEventMessage
 
 from superarm.service.asked import Asked, sessions_of
-from superarm.service.page.counters import Counters, counters_of
+from superarm.service.counters import Counters
+from superarm.service.page.counters import counters_of
 from superarm.sessions.session import Session
 
 PAUSE = 1.0  # seconds between two looks

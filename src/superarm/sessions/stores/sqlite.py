@@ -21,7 +21,7 @@ from superarm.sessions.standing import Cell, Standing
 from superarm.sessions.stores import changes, schema
 from superarm.sessions.stores.plain_errors import plain_errors
 from superarm.sessions.stores.rows import COLUMNS, event_of, standing_of
-from superarm.sessions.stores.store import Entry, Snapshot
+from superarm.sessions.stores.store import Entry, Snapshot, end_of
 from superarm.sessions.stores.together import Batch, check, together_at
 from superarm.storage import checked_path
 
@@ -174,6 +174,10 @@ class SQLiteStore:
     def standing(self, decision: str) -> Standing | None:
         rows = self.read("SELECT body FROM decision WHERE session = ? AND id = ?", decision)
         return standing_of(rows[0] if rows else None)
+
+    def beginning(self, letters: str, most: int) -> list[str]:
+        query = "SELECT id FROM decision WHERE session = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?"
+        return [id for (id,) in self.read(query, letters, end_of(letters), most)]
 
     def standings(self, *, out: bool = False, after: int = 0) -> Iterator[Standing]:
         query = (

@@ -109,3 +109,17 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of files and connections; a closed store may be closed again."""
         ...
+
+
+@runtime_checkable
+class FindsBeginnings(Protocol):
+    """A store that finds decisions by the beginning of their ids; of others all decisions are looked through."""
+
+    def beginning(self, letters: str, most: int) -> list[str]:
+        """Ids that begin with some letters, at most so many."""
+        ...
+
+
+def end_of(letters: str) -> str:
+    """What comes after all texts that begin with some letters, as bytes order them; ids are of ASCII letters."""
+    return letters + chr(0x7F)

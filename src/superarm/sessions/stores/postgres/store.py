@@ -22,7 +22,7 @@ from superarm.sessions.stores.postgres.database import prepared
 from superarm.sessions.stores.postgres.lease import Lease, LeaseLost
 from superarm.sessions.stores.rows import COLUMNS, event_of, standing_of
 from superarm.sessions.stores.sqlite import checked_name
-from superarm.sessions.stores.store import Behind, Entry, Snapshot
+from superarm.sessions.stores.store import Behind, Entry, Snapshot, end_of
 
 SILENT = 3.0  # seconds after which the server breaks off an append of a process that says nothing
 TURN = 25.0  # the same, where it takes its turn and computes
@@ -172,6 +172,10 @@ class PostgresStore:
     def standing(self, decision: str) -> Standing | None:
         rows = self._read("SELECT body FROM superarm.decision WHERE session = %s AND id = %s", decision)
         return standing_of(rows[0] if rows else None)
+
+    def beginning(self, letters: str, most: int) -> list[str]:
+        query = "SELECT id FROM superarm.decision WHERE session = %s AND id >= %s AND id < %s ORDER BY id LIMIT %s"
+        return [id for (id,) in self._read(query, letters, end_of(letters), most)]
 
     def standings(self, *, out: bool = False, after: int = 0) -> Iterator[Standing]:
         query = (
