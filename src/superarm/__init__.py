@@ -15,6 +15,7 @@ from superarm.checks.posterior import check_posterior
 from superarm.checks.rewards import check_group_reward, check_reward
 from superarm.feasible import AtMost, Exactly, WholeGroups
 from superarm.indices import Indices, beta, double_ucb
+from superarm.kernels.categories import Categories
 from superarm.kernels.linear import Linear
 from superarm.kernels.stationary import Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
 from superarm.learners.learners import Learners
@@ -134,6 +135,7 @@ __all__ = [
     "Matern52",
     "Linear",
     "RationalQuadratic",
+    "Categories",
     "Independent",
     "Coregionalised",
     "GaussianProcess",

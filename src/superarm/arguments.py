@@ -53,7 +53,8 @@ def whole_int64(argument: str, value: Any, least: int = 0) -> int:
 
 def check_frame(frame: Any) -> None:
     """Refuse what has no rows and named columns."""
-    if isinstance(frame, type) or not hasattr(frame, "__len__") or not hasattr(frame, "columns"):
+    named = all(hasattr(frame, name) for name in ("__len__", "__getitem__", "columns"))
+    if isinstance(frame, type) or not named:
         raise InvalidArgument("frame", "a polars or pandas frame", type_of(frame))
 
 

@@ -21,6 +21,7 @@ from superarm.arguments import (
     whole_int64,
     with_masks,
 )
+from superarm.contexts import Columns, as_number_column, contexts_of, in_order
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Groups, identities, label_array
@@ -47,7 +48,8 @@ class Round:
     t
         number of the round, from 1
     contexts
-        (M, D) context x_{t,m} of every arm
+        (M, D) context x_{t,m} of every arm: numbers, or a frame or mapping with named columns of numbers or text. Text
+        is a category, and a number in ``contexts`` that equal text has in every round
     groups
         (M,) any hashable labels; without them all arms form one group
     constraint
@@ -61,6 +63,8 @@ class Round:
     safe
         (M,) True for arms that you vouch for: a group of which only such arms are picked keeps its promise, by your
         word. :class:`~superarm.CautiousTCGPUCB` starts with them; other policies do not look at it. None: no arm
+    columns
+        names of the columns of contexts that have none of their own
 
     >>> import numpy as np, superarm as sa
     >>> round = sa.Round(
@@ -82,13 +86,14 @@ class Round:
     reward: Reward = field(default_factory=Sum)
     arm_ids: Any = None
     safe: Any = None  # (M,) mask, or None
+    columns: Any = None  # Columns of the contexts where they have names, or None
     grouping: Groups = field(init=False, repr=False)
     caps: IntArray = field(init=False, repr=False)  # (G,) most arms that each group may give
     promises: tuple[Promise, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         t = whole_int64("t", self.t, 1)
-        contexts = _contexts(self.contexts)
+        contexts, columns = contexts_of(self.contexts, self.columns)
         arms = len(contexts)
         given = np.zeros(arms, dtype=np.intp) if self.groups is None else self.groups
         labels = given.each if isinstance(given, Groups) else label_array(given, "groups")
@@ -113,6 +118,7 @@ class Round:
             ("arm_ids", ids),
             ("safe", safe),
             ("contexts", contexts),
+            ("columns", columns),
             ("groups", labels),
             ("grouping", grouping),
             ("caps", caps),
@@ -129,7 +135,7 @@ class Round:
         frame
             anything with named columns that have ``to_numpy``
         contexts
-            names of the context columns
+            names of the context columns, of numbers or text
         group
             name of the label column
         rest
@@ -147,8 +153,11 @@ class Round:
         missing = [name for name in wanted if not _is_hashable(name) or name not in known]
         if missing:
             raise InvalidArgument("frame", f"the columns {wanted}", f"none called {missing}")
-        columns = np.column_stack([_context_column(frame[name], name) for name in names])
         rest |= {argument: frame[name] for argument, name in named.items()}
+        has_names = len(set(names)) == len(names) and all(isinstance(name, str) for name in names)
+        columns: Any = {name: frame[name] for name in names}
+        if not has_names:
+            columns = np.column_stack([as_number_column(frame[name], name) for name in names])
         return cls(contexts=columns, groups=None if group is None else frame[group], **rest)
 
     def __len__(self) -> int:
@@ -179,7 +188,17 @@ class Round:
         True
         """
         facts, arrays = content_of(self, lasting=True)
+        if self.columns is not None:
+            facts.append({"columns": [self.columns.names, self.columns.labels]})
         return digest(["superarm.Round", 1, self.t, self.safe is None, *facts], [self.contexts, *arrays])
+
+    def _with_columns(self, contexts: Array, places: tuple[int, ...]) -> Round:
+        """The same round with its columns in another order, which gives these contexts."""
+        contexts.setflags(write=False)
+        other, own = copy.copy(self), self.columns
+        object.__setattr__(other, "contexts", contexts)
+        object.__setattr__(other, "columns", own.at(places))
+        return other
 
     def check_arms(self, arms: Any, argument: str = "arms") -> IntArray:
         """Return ``arms`` as an integer array, refusing what is not a set of arms of this round."""
@@ -264,6 +283,14 @@ def with_number(round: Round, t: int) -> Round:
     return other
 
 
+def in_columns(round: Round, known: Columns | None) -> Round:
+    """The same round with the columns of its contexts in the order of those that are known, if any are."""
+    if known is None or not len(round):
+        return round
+    contexts = in_order(round.contexts, round.columns, known)
+    return round if contexts is round.contexts else round._with_columns(contexts, round.columns.positions(known.names))
+
+
 def content_of(round: Round, *, lasting: bool = False) -> tuple[list[Any], list[Array | IntArray | Mask]]:
     """All that makes a round but its number and contexts, as facts and arrays: see :mod:`superarm.storage.content`."""
     feasible, size = round.feasible, len(round)
@@ -289,32 +316,3 @@ def _is_hashable(name: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _context_column(column: Any, name: str) -> Array:
-    """A column of numbers, or an error that says which one is none."""
-    try:
-        values = as_floats("contexts", column.to_numpy(), "columns of numbers")
-    except InvalidArgument:
-        what = f"column {name!r} of dtype {getattr(column, 'dtype', 'object')}"
-        raise InvalidArgument("contexts", "columns of numbers", what) from None
-    if np.isnan(values).any():
-        raise InvalidArgument("contexts", "finite numbers", f"a missing one in column {name!r}")
-    return values
-
-
-def _contexts(contexts: Any) -> Array:
-    if hasattr(contexts, "to_numpy") and hasattr(contexts, "columns"):  # a frame: the column that is wrong has a name
-        for name in contexts.columns:
-            _context_column(contexts[name], name)
-    array = real_array(contexts, "contexts", "numbers of shape (M, D)")
-    if array.ndim != 2:
-        hint = "; a single feature is contexts[:, None]" if array.ndim == 1 else ""
-        raise InvalidArgument("contexts", "shape (M, D)", f"shape {array.shape}{hint}")
-    if len(array) and not array.shape[1]:
-        raise InvalidArgument("contexts", "at least one feature, shape (M, D)", f"shape {array.shape}")
-    if not np.isfinite(array).all():
-        row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
-        raise InvalidArgument("contexts", "finite numbers", f"{array[row]} in row {row}")
-    array.setflags(write=False)
-    return array

@@ -39,6 +39,13 @@ class SlimRound(Round):
         given = {each.name: getattr(round, each.name) for each in fields(Round) if each.init}
         return cls(**given, whole=whole)
 
+    def _with_columns(self, contexts: Array, places: tuple[int, ...]) -> Round:
+        """With what is known of the whole in the same order."""
+        other = super()._with_columns(contexts, places)
+        moments = {name: getattr(self.whole, name)[list(places)] for name in ("mean", "squares", "low", "high")}
+        object.__setattr__(other, "whole", replace(self.whole, **moments))
+        return other
+
     def digest(self) -> str:
         """Of the round as it was."""
         return self.whole.digest

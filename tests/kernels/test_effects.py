@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from superarm.kernels.effects import FARTHEST, Constant, GroupEffects, OfColumns, Trend
+from superarm.kernels.columns import OfColumns
+from superarm.kernels.effects import FARTHEST, Constant, GroupEffects, Trend
 from superarm.kernels.kernel import gradients, parameters, slopes, with_parameters
 from superarm.kernels.linear import Linear
 from superarm.kernels.stationary import Matern32, Matern52, SquaredExponential

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from superarm.kernels import Categories
 from superarm.kernels.kernel import Tunable, gradients, parameters, with_parameters
 from superarm.posteriors import (
     Coregionalised,
@@ -53,6 +54,8 @@ class Brownian(Fixed):
 
 PLAIN = [SquaredExponential, Matern12, Matern32, Matern52, RationalQuadratic, Linear]
 KERNELS = [
+    Categories(lengthscale=0.7, variance=2.0),
+    Matern32(lengthscale=0.8) * Categories(lengthscale=1.2),
     *(kernel(lengthscale=0.6, variance=1.7) for kernel in PLAIN),
     *(kernel(lengthscale=(0.6, 2.5), variance=0.3) for kernel in PLAIN),
     RationalQuadratic(lengthscale=0.4, variance=2.0, alpha=0.3),

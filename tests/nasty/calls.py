@@ -57,6 +57,9 @@ def a_round(**rest: Any) -> sa.Round:
     return sa.Round(**{"t": 1, "contexts": CONTEXTS, **given, **rest})
 
 
+NAMED = a_round(columns=["price"]).columns
+
+
 def whole_round() -> sa.Round:
     return a_round(feasible=sa.WholeGroups(1))
 
@@ -235,6 +238,7 @@ CALLS: dict[str, Call] = {
             reward=sa.Sum(),
             arm_ids=list("uvwxyz"),
             safe=[True, False] * 3,
+            columns=["price"],
         ),
         takes={
             "groups": ("text", "booleans", "complex"),
@@ -282,10 +286,10 @@ CALLS: dict[str, Call] = {
     "tolerance": Call(_with(sa.tolerance, thresholds=1.0), takes={"thresholds": ("missing",)}),
     # --- what is believed
     **{
-        name: Call(_with(getattr(sa, name), lengthscale=0.5, variance=1.0))
-        for name in ("SquaredExponential", "Matern12", "Matern32", "Matern52", "Linear")
+        name: Call(_with(getattr(sa, name), lengthscale=0.5, variance=1.0, columns=None))
+        for name in ("SquaredExponential", "Matern12", "Matern32", "Matern52", "Linear", "Categories")
     },
-    "RationalQuadratic": Call(_with(sa.RationalQuadratic, lengthscale=0.5, variance=1.0, alpha=2.0)),
+    "RationalQuadratic": Call(_with(sa.RationalQuadratic, lengthscale=0.5, variance=1.0, alpha=2.0, columns=None)),
     "posteriors.SumKernel": Call(_with(superarm.posteriors.SumKernel, first=KERNEL, second=KERNEL)),
     "posteriors.ProductKernel": Call(_with(superarm.posteriors.ProductKernel, first=KERNEL, second=KERNEL)),
     "Independent": Call(_with(sa.Independent, first=KERNEL, second=KERNEL)),
@@ -322,6 +326,7 @@ CALLS: dict[str, Call] = {
             "condition": {"contexts": CONTEXTS, "outcomes": PAIRS, "noise_std": 0.1},
             "covariance": {"contexts": CONTEXTS, "others": CONTEXTS},
             "learned": {"learning": sa.Learning(starts=1, at_most=20, least=2), "seed": 0},
+            "over": {"columns": NAMED},
             "rougher": {"factor": 0.3},
             "bounded": {},
             "log_marginal_likelihood": {},
@@ -1231,5 +1236,5 @@ INNER: dict[str, str] = dict.fromkeys(
     ),
     CHECKED,
 )
-KERNELS = ("SquaredExponential", "Matern12", "Matern32", "Matern52", "Linear", "RationalQuadratic")
+KERNELS = ("SquaredExponential", "Matern12", "Matern32", "Matern52", "Linear", "RationalQuadratic", "Categories")
 LEFT_OUT |= {f"{name}.__call__": CHECKED for name in (*KERNELS, "posteriors.SumKernel", "posteriors.ProductKernel")}

@@ -1,6 +1,7 @@
 """Arrow streams, lines of JSON and catalogues mean the same as columns of JSON."""
 
 import json
+from datetime import date
 
 import numpy as np
 import polars as pl
@@ -43,6 +44,29 @@ def test_a_round_by_a_catalogue_is_the_round_as_json(client):
     content = wire.frame_to_arrow(FRAME)
     named = client.put(f"{MAIN}/catalogues/other", content=content, headers={"Content-Type": ARROW}).json()
     assert decide(client, "k", BESIDE | {"catalogue": named["catalogue"]}).json()["id"] == made["id"]
+
+
+def test_text_is_a_category_however_it_comes(client):
+    colours = ["red", "blue", "red", "green"]
+    sent = ROUND | {"contexts": ROUND["contexts"] | {"colour": colours}}
+    made = decide(client, "k", sent).json()
+    frame = FRAME.with_columns(colour=pl.Series(colours, dtype=pl.Enum(["red", "green", "blue"])))
+    assert decide_by_arrow(client, "k", frame).json()["id"] == made["id"]
+    data = wire.round_to_dict(wire.round_from_dict({"t": 1, **sent}))
+    assert decide(client, "k", sent | {"contexts": data["contexts"]}).json()["id"] == made["id"]
+    parted = {"labels": ["red", "green", "blue"], "codes": [0, 2, 0, 1]}
+    assert decide(client, "k", sent | {"contexts": sent["contexts"] | {"colour": parted}}).json()["id"] == made["id"]
+    named = client.put(f"{MAIN}/catalogues/shop", json={"contexts": sent["contexts"], "groups": ROUND["groups"]}).json()
+    assert decide(client, "k", BESIDE | {"catalogue": named["catalogue"]}).json()["id"] == made["id"]
+    some = decide(client, "other", BESIDE | {"catalogue": named["catalogue"], "rows": [1, 2]})
+    assert some.status_code == 201, some.json()
+    observe(client, made)
+    missing = {name: column for name, column in sent["contexts"].items() if name != "colour"}
+    refused = decide(client, "third", ROUND | {"contexts": missing})
+    assert (refused.status_code, "none called 'colour'" in refused.text) == (422, True)
+    for wrong in ([1.0, "a", 2.0, 3.0], ["a", None, "b", "c"], {"labels": [1], "codes": [0, 0, 0, 0]}):
+        told = decide(client, "fourth", ROUND | {"contexts": {"colour": wrong}})
+        assert (told.status_code, told.headers["content-type"]) == (422, PROBLEM), told.text
 
 
 def test_a_catalogue_that_is_not_there_or_another_by_now(client):
@@ -98,8 +122,8 @@ def test_arrow_that_is_none(client):
         told = decide_by_arrow(client, f"k{rng.integers(10**9)}", content=cut)
         assert told.status_code in (201, 400, 413, 422), told.text
     assert decide_by_arrow(client, "b", beside={}).json()["argument"] == "body"
-    text = FRAME.with_columns(pl.lit("x").alias("price"))
-    assert decide_by_arrow(client, "c", text).json()["argument"] == "frame"
+    times = FRAME.with_columns(pl.lit(date(2026, 1, 1)).alias("price"))  # neither numbers nor text
+    assert decide_by_arrow(client, "c", times).json()["argument"] == "frame"
     assert decide_by_arrow(client, "d", FRAME.with_columns(group=None)).json()["argument"] == "group"
 
 

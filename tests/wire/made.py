@@ -92,10 +92,22 @@ def constraints(draw, labels, arms):
 
 
 @st.composite
+def contexts(draw, arms):
+    """Numbers alone, or columns of numbers and text by name."""
+    features = draw(st.integers(1, 3))
+    if draw(st.booleans()):
+        size = arms * features
+        return np.array(draw(st.lists(NUMBERS, min_size=size, max_size=size))).reshape(arms, features)
+    called = st.sampled_from(HOSTILE) | st.text(max_size=3)
+    names = draw(st.lists(called, min_size=features, max_size=features, unique=True))
+    text = st.lists(called, min_size=arms, max_size=arms).map(lambda each: np.array(each or [""][:0], dtype=str))
+    column = st.lists(NUMBERS, min_size=arms, max_size=arms) | text
+    return {name: draw(column) for name in names}
+
+
+@st.composite
 def rounds(draw, most=7):
     arms = draw(st.integers(0, most))
-    features = draw(st.integers(1, 3))
-    size = arms * features
     labels = draw(st.none() | st.lists(draw(st.sampled_from(KINDS)), min_size=arms, max_size=arms))
     names = list(dict.fromkeys([0] * arms if labels is None else labels))
     caps = st.none() | per_group(
@@ -113,7 +125,7 @@ def rounds(draw, most=7):
     mask = draw(st.none() | st.lists(st.booleans(), min_size=arms, max_size=arms))
     return sa.Round(
         t=draw(st.integers(1, 2**40)),
-        contexts=np.array(draw(st.lists(NUMBERS, min_size=size, max_size=size))).reshape(arms, features),
+        contexts=draw(contexts(arms)),
         groups=labels,
         constraint=draw(constraints(names, arms)),
         feasible=feasible,

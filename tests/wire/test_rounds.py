@@ -121,7 +121,8 @@ def test_a_round_by_hand():
         "promises": [{"reward": "sum", "sense": ">=", "thresholds": 0.2}],
         "feasible": {"at_most": 2},
     }
-    same(small(), wire.round_from_dict(data))
+    same(small(columns=["price", "age"]), wire.round_from_dict(data))
+    same(small(), wire.round_from_dict(data | {"contexts": list(data["contexts"].values())}))
 
 
 def test_labels_as_sent_need_no_order():

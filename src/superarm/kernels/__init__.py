@@ -1,5 +1,6 @@
 """Kernels: covariance functions of contexts, with the gradients that learning needs."""
 
+from superarm.kernels.categories import Categories
 from superarm.kernels.combinations import ProductKernel, SumKernel
 from superarm.kernels.kernel import Kernel, Tunable
 from superarm.kernels.linear import Linear
@@ -13,6 +14,7 @@ __all__ = [
     "Matern52",
     "Linear",
     "RationalQuadratic",
+    "Categories",
     "SumKernel",
     "ProductKernel",
     "Tunable",

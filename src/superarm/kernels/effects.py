@@ -103,43 +103,6 @@ class Trend(Combinable):
 
 @storable
 @dataclass(frozen=True, kw_only=True)
-class OfColumns(Combinable):
-    """A kernel of some columns of the contexts alone."""
-
-    base: Kernel
-    columns: tuple[int, ...]
-
-    def _names(self) -> tuple[str, ...]:
-        return tuple(f"base.{name}" for name in names(self.base))
-
-    def _some(self, x: Array) -> Array:
-        return np.ascontiguousarray(x[:, list(self.columns)])
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        return self.base(self._some(x), self._some(y))
-
-    def into(self, x: Array, y: Array, out: Array) -> None:
-        """Write k(x_i, y_j) into out ``(n, m)``."""
-        evaluate(self.base, self._some(x), self._some(y), out)
-
-    def diagonal(self, x: Array) -> Array:
-        return self.base.diagonal(self._some(x))
-
-    def parameters(self) -> Array:
-        return parameters(self.base)
-
-    def with_parameters(self, values: Array) -> OfColumns:
-        return replace(self, base=with_parameters(self.base, values))
-
-    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
-        return gradients(self.base, self._some(x), self._some(y))
-
-    def slopes(self, x: Array, w: Array) -> Array:
-        return slopes(self.base, self._some(x), w)
-
-
-@storable
-@dataclass(frozen=True, kw_only=True)
 class GroupEffects(Combinable):
     """A function that all groups share, and what each group adds to it, with points (x, group) or (x, group, t).
 

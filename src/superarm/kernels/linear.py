@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm.arguments import Array
-from superarm.kernels.scaled import ScaledKernel
+from superarm.kernels.scaled import ScaledKernel, of_all_columns
 from superarm.kernels.stationary import loops
 from superarm.storage import storable
 
 
-@storable
-@dataclass(frozen=True, kw_only=True)
+@storable(upgrade=of_all_columns)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Linear(ScaledKernel):
     """Linear functions through the origin, ``k(x, y) = variance * sum_d x_d y_d / l_d^2``.
 

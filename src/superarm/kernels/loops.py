@@ -1,4 +1,4 @@
-"""Kernels: the stationary ones, distance and profile in one pass, the linear one, and group effects.
+"""Kernels: the stationary ones, distance and profile in one pass, the linear one, categories, and group effects.
 
 Every operation is rounded as it is written (no fused or reordered arithmetic), so a value depends on the two points
 alone: neither on its place in the array nor on the machine.
@@ -122,6 +122,21 @@ def products(x, columns, variance, out):
 
 
 @compiled
+def unequal(x, columns, correlations, variance, out):
+    """``out[i, j] = variance * prod_d c_d``, over those d where ``x[i, d]`` and ``columns[d, j]`` differ."""
+    n, m = out.shape
+    for i in range(n):
+        row = out[i]
+        for j in range(m):
+            row[j] = variance
+        for d in range(x.shape[1]):
+            a, column, correlation = x[i, d], columns[d], correlations[d]
+            for j in range(m):
+                if a != column[j]:
+                    row[j] *= correlation
+
+
+@compiled
 def add_effects(group, t, other_group, other_t, offset, deviation, fresh, out):
     """Add to out ``(n, m)`` what points of one group have in common: see `GroupEffects`."""
     n, m = out.shape
@@ -138,4 +153,5 @@ def warm_up() -> None:
     """Load, or compile, every loop."""
     fill(1, np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1), 1.0, np.empty((1, 1)))
     products(np.zeros((1, 1)), np.zeros((1, 1)), 1.0, np.empty((1, 1)))
+    unequal(np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1), 1.0, np.empty((1, 1)))
     add_effects(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1), 1.0, 1.0, 1.0, np.zeros((1, 1)))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from superarm.arguments import Array, as_floats, between, positive
+from superarm.contexts import checked_names
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.kernels.combinations import Combinable
 from superarm.kernels.kernel import LARGEST, SMALLEST
@@ -20,23 +21,45 @@ Lengthscale: TypeAlias = float | Sequence[float] | Array
 class ScaledKernel(Combinable):
     """A kernel of contexts measured in lengthscales, one or one for each dimension, with a variance in front.
 
-    The fields are its hyperparameters. A subclass has the ``gradients`` of its own formula: one without is not learnt.
+    ``columns`` are the names of the columns that it is of, where these are not all: contexts must have names then. All
+    other fields are its hyperparameters. A subclass has the ``gradients`` of its own formula: one without is not
+    learnt.
     """
 
     formula_of_its_own: ClassVar[bool] = True
+    takes_categories: ClassVar[bool] = False
     lengthscale: Lengthscale = 1.0
     variance: float = 1.0
+    columns: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lengthscale", _checked_lengthscale(self.lengthscale))
-        for field in fields(self)[1:]:
-            value = positive(field.name, getattr(self, field.name))
-            object.__setattr__(self, field.name, between(field.name, value, SMALLEST, LARGEST))
+        for name in self._others:
+            value = positive(name, getattr(self, name))
+            object.__setattr__(self, name, between(name, value, SMALLEST, LARGEST))
+        if self.columns is not None:
+            columns = checked_names("columns", self.columns)
+            if np.ndim(self.lengthscale) and np.size(self.lengthscale) != len(columns):
+                expected = f"one, or one for each of {len(columns)} columns"
+                raise InvalidArgument("lengthscale", expected, f"{np.size(self.lengthscale)}")
+            object.__setattr__(self, "columns", columns)
+
+    def __repr__(self) -> str:
+        said = [each.name for each in fields(self) if each.name != "columns" or self.columns is not None]
+        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
+
+    @property
+    def _others(self) -> tuple[str, ...]:
+        """The hyperparameters that are no lengthscale."""
+        return tuple(each.name for each in fields(self) if each.name not in ("lengthscale", "columns"))
 
     def reciprocals(self, x: Array, y: Array) -> Array:
         """1 / l_d for each dimension of x ``(n, D)`` and y ``(m, D)``, ``(D,)``."""
         if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
             raise InvalidArgument("x, y", "arrays of shapes (n, D) and (m, D)", f"shapes {x.shape} and {y.shape}")
+        if self.columns is not None:
+            expected = f"a frame, or other contexts with names, as a kernel is over the columns {list(self.columns)}"
+            raise InvalidArgument("contexts", expected, "columns without names")
         scales = np.asarray(self.lengthscale, dtype=np.float64)
         if scales.ndim == 1 and len(scales) != x.shape[1]:
             raise InvalidArgument("lengthscale", f"one for each of {x.shape[1]} dimensions", f"{len(scales)}")
@@ -54,17 +77,23 @@ class ScaledKernel(Combinable):
         return np.concatenate([by_scale, [by_variance, *others]])
 
     def parameters(self) -> Array:
-        return np.concatenate([np.atleast_1d(getattr(self, field.name)) for field in fields(self)])
+        others = [getattr(self, name) for name in self._others]
+        return np.concatenate([np.atleast_1d(self.lengthscale), others])
 
     def with_parameters(self, values: Array) -> Self:
         scales = np.size(self.lengthscale)
         lengthscale = values[:scales] if np.ndim(self.lengthscale) else values[0]
-        others = {field.name: value for field, value in zip(fields(self)[1:], values[scales:], strict=True)}
+        others = dict(zip(self._others, values[scales:], strict=True))
         return replace(self, lengthscale=lengthscale, **others)
 
     def _names(self) -> tuple[str, ...]:
         scales = [f"lengthscale[{d}]" for d in range(np.size(self.lengthscale))]
-        return (*(scales if np.ndim(self.lengthscale) else ["lengthscale"]), *(f.name for f in fields(self)[1:]))
+        return (*(scales if np.ndim(self.lengthscale) else ["lengthscale"]), *self._others)
+
+
+def of_all_columns(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a kernel that an earlier version saved, when none had columns of its own."""
+    return {"columns": None, **fields}
 
 
 def _checked_lengthscale(value: Lengthscale) -> float | tuple[float, ...]:

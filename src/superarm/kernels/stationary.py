@@ -15,7 +15,7 @@ import numpy as np
 
 from superarm import compiled
 from superarm.arguments import Array
-from superarm.kernels.scaled import ScaledKernel
+from superarm.kernels.scaled import ScaledKernel, of_all_columns
 from superarm.storage import storable
 
 loops = partial(compiled.loops, "superarm.kernels.loops", "compiling the kernels; some 2 seconds, once")
@@ -58,8 +58,8 @@ class Stationary(ScaledKernel):
             return np.minimum(sum(parts[1:], parts[0]), FARTHEST), parts
 
 
-@storable
-@dataclass(frozen=True, kw_only=True)
+@storable(upgrade=of_all_columns)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SquaredExponential(Stationary):
     """Infinitely smooth, ``k(x, y) = variance * exp(-r^2 / 2)``.
 
@@ -75,8 +75,8 @@ class SquaredExponential(Stationary):
         return (*(k * part for part in parts), k)
 
 
-@storable
-@dataclass(frozen=True, kw_only=True)
+@storable(upgrade=of_all_columns)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Matern12(Stationary):
     """Continuous paths, ``k(x, y) = variance * exp(-r)``.
 
@@ -94,8 +94,8 @@ class Matern12(Stationary):
         return (*(slope * part for part in parts), k)
 
 
-@storable
-@dataclass(frozen=True, kw_only=True)
+@storable(upgrade=of_all_columns)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Matern32(Stationary):
     """Once differentiable paths, ``k(x, y) = variance * (1 + s) exp(-s)`` with ``s = sqrt(3) r``.
 
@@ -112,8 +112,8 @@ class Matern32(Stationary):
         return (*(3.0 * decay * part for part in parts), (1.0 + s) * decay)
 
 
-@storable
-@dataclass(frozen=True, kw_only=True)
+@storable(upgrade=of_all_columns)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Matern52(Stationary):
     """Twice differentiable paths, ``k(x, y) = variance * (1 + s + s^2 / 3) exp(-s)``, ``s = sqrt(5) r``.
 
@@ -131,8 +131,8 @@ class Matern52(Stationary):
         return (*(slope * part for part in parts), decay + (5.0 / 3.0) * r2 * self.variance * np.exp(-s))
 
 
-@storable
-@dataclass(frozen=True, kw_only=True)
+@storable(upgrade=of_all_columns)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RationalQuadratic(Stationary):
     """Squared exponentials of many lengthscales, ``k(x, y) = variance * (1 + r^2 / (2 alpha))^-alpha``.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Seed, between, fraction, positive, seed_number, whole_number
+from superarm.contexts import Columns, check_numbers
 from superarm.errors import InvalidArgument, safe_repr, type_of, warn
 from superarm.indices import beta
 from superarm.oracles.automatic import Automatic
@@ -21,7 +22,7 @@ from superarm.posteriors.model.noise import Kinds, checked_kinds
 from superarm.posteriors.model.shape import NORMAL
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.posteriors.stateful import StatefulPosterior
-from superarm.round import Outcomes, Round, checked_round
+from superarm.round import Outcomes, Round, checked_round, in_columns
 from superarm.selection import Selection
 from superarm.slim import arms_of
 from superarm.storage import storable
@@ -32,7 +33,12 @@ BROKE = (
 WIDEST = 1e100  # bounds wider than this would not be numbers
 
 
-@storable(upgrade=lambda fields: {"model": None, "seen": Decisions(count=fields.get("updates", 0)), **fields})
+def _upgraded(fields: dict[str, Any]) -> dict[str, Any]:
+    """What an earlier version saved, with what it did not know of."""
+    return {"model": None, "seen": Decisions(count=fields.get("updates", 0)), "columns": None, **fields}
+
+
+@storable(upgrade=_upgraded)
 @dataclass(eq=False)
 class Learner:
     """The state of a policy."""
@@ -48,6 +54,7 @@ class Learner:
     # What gives the posterior its shape; None: it stays as it was given, or learns by itself.
     model: Model | None = None
     seen: Decisions = NO_DECISIONS  # decisions with outcomes where there is no model, which counts by itself
+    columns: Columns | None = None  # of the first contexts learnt that had names: later ones are put in order
 
     def _check_fields(self) -> None:
         """Counts are whole numbers."""
@@ -84,6 +91,7 @@ class Learner:
             beta_scale=between("beta_scale", positive("beta_scale", beta_scale), 0.0, WIDEST),
             learning=learning,
             model=model,
+            columns=posterior.state.columns if isinstance(posterior, StatefulPosterior) else None,
         )
 
     @property
@@ -98,13 +106,32 @@ class Learner:
             raise InvalidArgument("max_arms", f"at least the arms of every round ({arms})", self.max_arms)
         return self.beta_scale * beta(round.t, self.max_arms or max(self.largest_round, arms, 1), self.delta)
 
+    def arranged(self, round: Round) -> Round:
+        """The round with the columns of its contexts in the order of those that were learnt from."""
+        return in_columns(checked_round(round), self.columns)
+
     def view(self, round: Round) -> tuple[Posterior, Array]:
-        """What is believed in this round, and where: the points of its arms, (M, P)."""
+        """What is believed in this round, arranged, and where: the points of its arms, (M, P)."""
         checked_round(round)
-        if self.model is not None:
-            return self.model.view(self.posterior, round)
-        assert self.posterior is not None
-        return self.posterior, round.contexts
+        posterior, model = self._over(round)
+        if model is not None:
+            return model.view(posterior, round)
+        assert posterior is not None
+        return posterior, round.contexts
+
+    def _over(self, round: Round) -> tuple[Posterior | None, Model | None]:
+        """Posterior and model for a round, whose names say where the columns of kernels are if nothing did before."""
+        columns, posterior, model = round.columns, self.posterior, self.model
+        if self.columns is not None or columns is None or not len(round):
+            return posterior, model
+        if isinstance(posterior, StatefulPosterior):
+            posterior = posterior.over(columns)
+        elif posterior is not None:
+            check_numbers(columns, type(posterior).__name__)
+        if model is not None and model.given is not None:
+            first, second = model.given
+            model = replace(model, given=(first.over(columns), second.over(columns)))
+        return posterior, model
 
     def belief(self, round: Round) -> Belief:
         """What is believed of every arm of the round."""
@@ -123,22 +150,26 @@ class Learner:
 
     def update(self, round: Round, observed: Outcomes) -> None:
         """Condition the posterior on the outcomes of a round; if anything is wrong, nothing changes."""
-        updates, model, seen = self.updates + 1, self.model, self.seen
+        updates, seen, columns = self.updates + 1, self.seen, self.columns
+        posterior, model = self._over(round)
+        if columns is None and round.columns is not None and len(round):
+            columns = round.columns.kinds
         if model is not None:
             assert self.learning is not None
-            model, posterior = model.after(self.posterior, round, observed, self.learning, self.seed)
+            model, posterior = model.after(posterior, round, observed, self.learning, self.seed)
             assert self.model is not None
             news = model.broken(self.model)
             if news:
                 warn(f"{'; '.join(news)}. {BROKE}")
         else:
-            assert self.posterior is not None
-            posterior = _conditioned(self.posterior, round, observed)
+            assert posterior is not None
+            posterior = _conditioned(posterior, round, observed)
             if self.learning is not None and isinstance(posterior, Learns) and not np.isnan(observed.values).all():
                 seen = seen.after(round)
                 if seen is not self.seen and self.learning.due(seen.count):
                     posterior = posterior.learned(self.learning, np.random.default_rng((self.seed, seen.count)))
         self.posterior, self.model, self.updates, self.seen = posterior, model, updates, seen
+        self.columns = columns
         self.largest_round = max(self.largest_round, arms_of(round))
 
 
@@ -196,6 +227,7 @@ class LearningPolicy(StorablePolicy):
         deviation of the noise of these outcomes where it is known: one for all, one for each column, or (k, 2) with NaN
         where it is not.
         """
+        round = self.learner.arranged(round)
         self.learner.update(round, Outcomes.of(round, arms, outcomes, noise_std))  # Alg. 1, line 11
 
 

@@ -105,6 +105,7 @@ class TCGPTS(LearningPolicy):
 
     def indices(self, round: Round) -> Indices:
         """The draw at every arm, as :meth:`select` uses it; the same in whatever order the arms are listed."""
+        round = self.learner.arranged(round)
         posterior, points = self.learner.view(round)
         assert isinstance(posterior, SamplingPosterior)
         first, place = distinct_rows(points)
@@ -114,6 +115,7 @@ class TCGPTS(LearningPolicy):
 
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
+        round = self.learner.arranged(round)
         belief, indices, few = self.learner.belief(round), self.indices(round), self._few(round)
         good = GoodSubgroups(few, indices.satisfying, self.learner.tie_order(round))
         selection = found_by(self.oracle(indices.reward, few, good))
@@ -124,6 +126,7 @@ class TCGPTS(LearningPolicy):
     def explain(self, round: Round, selection: Selection, *, most: int = MOST) -> Explanation:
         """Explain a selection of this policy, as it is now: see :meth:`superarm.TCGPUCB.explain`."""
         round, selection, most = checked_selection(round, selection, most)
+        round = self.learner.arranged(round)
         few, indices, decided = self._few(round), self.indices(round), self.select(round)
         return explained(IndexGrounds.of(self, few, indices, decided, self.oracle, HOW), selection, most)
 

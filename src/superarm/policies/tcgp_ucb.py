@@ -123,11 +123,13 @@ class TCGPUCB(LearningPolicy):
 
     def indices(self, round: Round) -> Indices:
         """The reward index and the satisfying index of every arm, as :meth:`select` uses them."""
+        round = self.learner.arranged(round)
         belief = self.learner.belief(round)
         return self._decide(round, belief)[0] if self.batch_aware else self._indices(round, belief)
 
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
+        round = self.learner.arranged(round)
         belief = self.learner.belief(round)  # Alg. 1, lines 4 and 5
         _, selection = self._decide(round, belief)
         return selection.with_belief(belief[selection.arms])
@@ -148,6 +150,7 @@ class TCGPUCB(LearningPolicy):
             index, margin and index. A price takes about as long as a selection
         """
         round, selection, most = checked_selection(round, selection, most)
+        round = self.learner.arranged(round)
         indices, decided = self._decide(round, self.learner.belief(round))
         return explained(IndexGrounds.of(self, round, indices, decided, self.oracle, HOW), selection, most)
 

@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm.arguments import Array, instance, whole_number
+from superarm.contexts import as_table, contexts_of
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel
+from superarm.posteriors.columns import over
 from superarm.posteriors.engines.adaptive import AdaptiveEngine
 from superarm.posteriors.engines.device.devices import checked_device
 from superarm.posteriors.engines.engine import Engine
@@ -174,6 +176,10 @@ class ExactPosterior(StatefulPosterior):
             raise InvalidArgument("catalogue", f"None, as there is none with device={place!r}", "contexts")
         state = TwoOutputs.prior(kernel, noise_std, mean, partial(ExactEngine.empty, device=place))
         if catalogue is not None:
+            if as_table(catalogue) is not None:
+                catalogue, columns = contexts_of(catalogue)
+                assert columns is not None
+                state = over(state, columns)
             contexts = checked_contexts(catalogue, None, "catalogue")
 
             def with_catalogue(points: Array, engine: Engine) -> ExactEngine:
@@ -253,10 +259,12 @@ class SparsePosterior(StatefulPosterior):
         They hold for any inducing points, up to rounding (about 1e-9), and are small only where these represent the
         prior at nearly every context, observed or asked for.
         """
-        x = checked_contexts(contexts, self.state.history.dimension)
-        points = self.state.points(x)
-        bounds = [error_bounds(engine, points) for engine in cast(tuple[SparseEngine, ...], self.state.engines)]
-        return self.state.by_output(bounds, len(x))
+        posterior, contexts = self._at(contexts)
+        state = posterior.state
+        x = checked_contexts(contexts, state.history.dimension)
+        points = state.points(x)
+        bounds = [error_bounds(engine, points) for engine in cast(tuple[SparseEngine, ...], state.engines)]
+        return state.by_output(bounds, len(x))
 
     @property
     def inducing_points(self) -> Array:

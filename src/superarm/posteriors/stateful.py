@@ -7,8 +7,10 @@ from typing import Self
 
 import numpy.typing as npt
 
-from superarm.arguments import Array, Seed, checked_seed, positive
+from superarm.arguments import Array, Seed, checked_seed, instance, positive
+from superarm.contexts import Columns, as_table, contexts_of, in_order
 from superarm.kernels.kernel import Kernel
+from superarm.posteriors.columns import as_given, over
 from superarm.posteriors.learning.fitting import learned
 from superarm.posteriors.learning.learning import LEARNING, Learning
 from superarm.posteriors.outputs import Coregionalised
@@ -27,9 +29,32 @@ class StatefulPosterior:
         object.__setattr__(posterior, "state", state)
         return posterior
 
+    def over(self, columns: Columns) -> Self:
+        """The same posterior for contexts with these columns, by whose names its kernels find their own.
+
+        The first frame that it is conditioned on says which columns there are, and in which order arrays have them.
+        Later frames may have them in any order; a column that is missing, or was not there, is an error.
+        """
+        instance("columns", columns, Columns, "the columns of a round: round.columns")
+        return self if self.state.columns is not None else self._with(over(self.state, columns))
+
+    def _at(self, contexts: npt.ArrayLike) -> tuple[Self, npt.ArrayLike]:
+        """The posterior for contexts, and these as an array where they have names."""
+        if as_table(contexts) is None:
+            return self, contexts
+        x, columns = contexts_of(contexts)
+        assert columns is not None
+        posterior = self.over(columns)
+        assert posterior.state.columns is not None
+        return posterior, in_order(x, columns, posterior.state.columns)
+
     def predict(self, contexts: npt.ArrayLike) -> Belief:
-        """Belief about both expected outcomes at contexts ``(M, D)``; of each, the same bits alone and among others."""
-        return self.state.predict(contexts)
+        """Belief about both expected outcomes at contexts ``(M, D)``; of each, the same bits alone and among others.
+
+        Contexts are numbers of that shape, or, here and below, a frame: see :meth:`over`.
+        """
+        posterior, x = self._at(contexts)
+        return posterior.state.predict(x)
 
     def condition(
         self, contexts: npt.ArrayLike, outcomes: npt.ArrayLike, noise_std: npt.ArrayLike | None = None
@@ -40,7 +65,8 @@ class StatefulPosterior:
         one for each output, or ``(N, 2)`` with NaN where none is known. Where the posterior learns its own noise later,
         the ratio of both stays.
         """
-        return self._with(self.state.condition(contexts, outcomes, noise_std))
+        posterior, x = self._at(contexts)
+        return posterior._with(posterior.state.condition(x, outcomes, noise_std))
 
     def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> Self:
         """The same data with hyperparameters learnt from them: see :class:`Learning`.
@@ -61,11 +87,13 @@ class StatefulPosterior:
         ``(2, M, N)``; without others it is that of the contexts among themselves, ``(2, M, M)``. Each has the same bits
         whatever else is asked for, but in state-space form and for contexts that a low-rank basis does not represent.
         """
-        return self.state.covariance(contexts, others)
+        posterior, x = self._at(contexts)
+        return posterior.state.covariance(x, None if others is None else posterior._at(others)[1])
 
     def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
         """Draw both expected outcomes n times, jointly at contexts, ``(n, M, 2)``; nearly, if thousands."""
-        return self.state.sample(contexts, n, checked_seed(seed))
+        posterior, x = self._at(contexts)
+        return posterior.state.sample(x, n, checked_seed(seed))
 
     def log_marginal_likelihood(self) -> float:
         """Log density of every outcome seen, repeats included, under prior and noise; a lower bound if sparse."""
@@ -74,7 +102,7 @@ class StatefulPosterior:
     @property
     def kernel(self) -> Kernel | tuple[Kernel, Kernel] | Coregionalised:
         """The kernel, as it was given or learnt since: one that both outputs share, the pair, or their relation."""
-        outputs = self.state.outputs
+        outputs = as_given(self.state.outputs)
         if isinstance(outputs, Coregionalised):
             return outputs
         shared = outputs.first is outputs.second or self.state.given.tied  # loaded ones are two objects

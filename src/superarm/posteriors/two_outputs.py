@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm.arguments import Array, Mask, Seed, whole_number
+from superarm.contexts import Columns
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, parameters
 from superarm.posteriors.engines.adaptive import AdaptiveEngine
@@ -45,7 +46,7 @@ NEGLIGIBLE = 1e-14
 LARGEST_OUTCOME = 1e152
 
 
-@storable
+@storable(upgrade=lambda fields: {"columns": None, **fields})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TwoOutputs:
     """State of a posterior over both outputs; immutable."""
@@ -56,6 +57,7 @@ class TwoOutputs:
     engines: tuple[Engine, ...]
     history: History
     given: Given
+    columns: Columns | None = None  # of the contexts, where they have names
 
     def _check_fields(self) -> None:
         """The engines are as many as the outputs need, and answer at contexts such as these."""

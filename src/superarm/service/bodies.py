@@ -24,6 +24,19 @@ class Partition(Sent, frozen=True, kw_only=True):
     codes: list[int]
 
 
+class ColumnSent(Sent, frozen=True, kw_only=True):
+    """A feature with its name: numbers, or categories as labels, each once, and which of them each arm has."""
+
+    name: str
+    numbers: list[float] | UnsetType = UNSET
+    labels: list[str] | UnsetType = UNSET
+    codes: list[int] | UnsetType = UNSET
+
+
+Named = dict[str, Partition | list[float | str]]  # columns by name, of numbers or text
+Contexts = Named | list[list[float] | ColumnSent]
+
+
 class PromiseSent(Sent, frozen=True, kw_only=True):
     """A promise to groups: sense is "<=" or ">=", thresholds one number or one for each of these groups."""
 
@@ -45,12 +58,13 @@ class FeasibleSent(Sent, frozen=True, kw_only=True):
 class RoundSent(Sent, frozen=True, kw_only=True):
     """A round: arms with contexts, in groups, and what is promised to these.
 
-    Without ``t`` the session counts. ``contexts`` has one list for each feature. Instead of contexts, groups and
-    arm_ids, ``catalogue`` may name arms that were sent before, and ``rows`` which of them.
+    Without ``t`` the session counts. ``contexts`` has one list for each feature, or one by its name, of numbers or
+    text. Instead of contexts, groups and arm_ids, ``catalogue`` may name arms that were sent before, and ``rows`` which
+    of them.
     """
 
     feasible: FeasibleSent
-    contexts: dict[str, list[float]] | list[list[float]] | None = None
+    contexts: Contexts | None = None
     groups: Partition | list[Label] | None = None
     promises: list[PromiseSent] | None = None
     reward: Any = "sum"
@@ -75,7 +89,7 @@ class BesideSent(Sent, frozen=True, kw_only=True):
 class ArmsSent(Sent, frozen=True, kw_only=True):
     """Arms of a catalogue."""
 
-    contexts: dict[str, list[float]] | list[list[float]]
+    contexts: Contexts
     groups: Partition | list[Label] | None = None
     arm_ids: list[Label] | None = None
 

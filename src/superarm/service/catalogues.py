@@ -19,6 +19,7 @@ from superarm.service.problems import Refused
 from superarm.sessions.parts import digest_of
 from superarm.sessions.stores.shelf import Shelf
 from superarm.wire import packing
+from superarm.wire.contexts import rows_of, size_of
 from superarm.wire.labels import labels_from_data
 from superarm.wire.rounds import document, round_from_dict
 
@@ -49,13 +50,13 @@ class Catalogues:
         found = self._decoded.get((session, name, digest)) or self._read(session, name, digest)
         if rows is None:
             return dict(found)
-        many = found["contexts"].shape[1]
+        many = size_of(found["contexts"])
         chosen = np.array(rows, dtype=np.int64).reshape(-1)
         if len(chosen) and not (chosen.min() >= 0 and chosen.max() < many):
             raise InvalidArgument("rows", f"rows of the catalogue, from 0 to {many - 1}", safe_repr(list(rows)[:5]))
         groups, ids = found["groups"], found["arm_ids"]
         return {
-            "contexts": np.ascontiguousarray(found["contexts"][:, chosen]),
+            "contexts": rows_of(found["contexts"], chosen),
             "groups": None if groups is None else groups | {"codes": groups["codes"][chosen]},
             "arm_ids": ids[chosen]
             if isinstance(ids, np.ndarray)
@@ -90,11 +91,11 @@ def arms_of(frame: pl.DataFrame) -> dict[str, Any]:
     """Contexts, groups, ids and safe arms of a frame with a row for each arm; all other columns are features."""
     others = ("group", "arm_id", "safe")
     features = [name for name in frame.columns if name not in others]
-    strange = [name for name in features if not frame[name].dtype.is_numeric()]
+    strange = [name for name in features if not frame[name].dtype.is_numeric() and not _is_text(frame[name])]
     if strange or not features:
         came = f"{strange[0]}, of {frame[strange[0]].dtype}" if strange else "none"
-        raise InvalidArgument("frame", "features that are numbers, and perhaps group, arm_id and safe", came)
-    data: dict[str, Any] = {"contexts": [as_floats(name, frame[name].to_numpy(), "numbers") for name in features]}
+        raise InvalidArgument("frame", "features of numbers or text, and perhaps group, arm_id and safe", came)
+    data: dict[str, Any] = {"contexts": {name: _values(frame[name]) for name in features}}
     for column, part in (("group", "groups"), ("arm_id", "arm_ids")):
         if column in frame.columns:
             values = frame[column]
@@ -106,6 +107,15 @@ def arms_of(frame: pl.DataFrame) -> dict[str, Any]:
     if "safe" in frame.columns:
         data["safe"] = frame["safe"].to_list()
     return data
+
+
+def _values(column: pl.Series) -> Any:
+    """Numbers, or the text of categories."""
+    if not _is_text(column):
+        return as_floats(column.name, column.to_numpy(), "numbers")
+    if column.null_count():
+        raise InvalidArgument(column.name, "a category for every arm", "a missing one")
+    return column.cast(pl.String).to_list()
 
 
 def _is_text(column: pl.Series) -> bool:

@@ -62,9 +62,18 @@ def round_of(sent: bodies.RoundSent, found: Arms | None = None) -> tuple[Round, 
 def arms_sent(contexts: Any, groups: Any, arm_ids: Any) -> dict[str, Any]:
     """Arms as they came in JSON, if they are not too many."""
     columns = contexts.values() if isinstance(contexts, dict) else contexts
-    check_size(sum(map(len, columns)))
+    check_size(sum(map(_length, columns)))
+    if not all(isinstance(column, list) for column in columns):
+        contexts = msgspec.to_builtins(contexts)
     parts = msgspec.to_builtins(groups) if isinstance(groups, bodies.Partition) else groups
     return {"contexts": contexts, "groups": parts, "arm_ids": arm_ids}
+
+
+def _length(column: Any) -> int:
+    """Of a list of values, or of a column with its name or labels."""
+    if isinstance(column, list):
+        return len(column)
+    return max(len(getattr(column, part, None) or ()) for part in ("numbers", "codes"))
 
 
 def round_of_frame(frame: pl.DataFrame, beside: bodies.BesideSent) -> tuple[Round, bool]:

@@ -214,7 +214,7 @@ class Feedback:
         id
             of the decision; or None
         label
-            of a group, or an arm id; or None
+            of a group, an arm id, or text in a column of contexts; or None
         """
         if (id is None) == (label is None):
             raise InvalidArgument("id", "the id of a decision, or label=, and not both", safe_repr(id))

@@ -55,14 +55,15 @@ def _draft(running: Running, id: str, ids: Sequence[str]) -> Draft:
 
 
 def with_label(running: Running, label: Any) -> Iterator[str]:
-    """Decisions and records that are not erased, in whose rounds a label or arm id occurs."""
+    """Decisions and records that are not erased, in whose rounds a label, arm id or category occurs."""
     label = _checked(label)
     for event in running.journal.events():
         fact = event.fact
         if isinstance(fact, Decided | Recorded) and fact.round:
             round = running.parts.round(fact.round)
             ids = () if round.arm_ids is None else round.arm_ids.tolist()
-            if label in round.labels or label in ids:
+            text = () if round.columns is None else [each for labels in round.columns.labels for each in labels or ()]
+            if label in round.labels or label in ids or label in text:
                 yield fact.decision
 
 

@@ -12,8 +12,8 @@ from superarm.posteriors.model.features import Features
 from superarm.round import Round
 from superarm.slim import SlimRound, Whole, with_arms
 from superarm.wire import packing, rounds
+from superarm.wire.contexts import rows_of
 
-ARMS = ("contexts", "arm_ids")  # of which the picked ones are kept
 MOMENTS = ("mean", "squares", "low", "high")
 
 
@@ -23,7 +23,7 @@ def slim_content(round: Round, arms: tuple[int, ...]) -> bytes:
     picked = np.array(arms or (0,), dtype=np.intp)  # where none was, one stands for all
     slim = rounds.document(with_arms(round, picked))
     kept = {"size": len(round), "picked": picked.astype(np.int64)}
-    kept |= {name: _rows(slim.pop(name), picked) for name in ARMS}
+    kept |= {"contexts": rows_of(slim.pop("contexts"), picked), "arm_ids": _rows(slim.pop("arm_ids"), picked)}
     whole = {"digest": round.digest(), "checksum": checksum_of(round)}
     whole |= {name: getattr(features, name) for name in MOMENTS}
     return packing.pack(slim | {"slim": kept, "whole": whole})
@@ -35,12 +35,12 @@ def slim_round(document: Mapping[str, Any]) -> SlimRound:
     kept, whole = said.pop("slim"), said.pop("whole")
     place = np.zeros(kept["size"], dtype=np.intp)
     place[kept["picked"]] = np.arange(len(kept["picked"]))
-    full = {name: _rows(kept[name], place) for name in ARMS}
+    full = {"contexts": rows_of(kept["contexts"], place), "arm_ids": _rows(kept["arm_ids"], place)}
     return SlimRound.of(rounds.round_from_dict(said | full), Whole(**whole))
 
 
 def _rows(values: Any, places: Any) -> Any:
-    """Some of the arms: contexts have a list for each feature, ids one for all, if any."""
+    """Ids of some of the arms, if any."""
     if values is None:
         return None
-    return values[..., places] if isinstance(values, np.ndarray) else [values[place] for place in places.tolist()]
+    return values[places] if isinstance(values, np.ndarray) else [values[place] for place in places.tolist()]

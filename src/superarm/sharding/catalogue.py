@@ -119,7 +119,7 @@ class Catalogue:
             raise UnreadableFile(f"{path}: no catalogue can be read there ({type(error).__name__})") from None
         if said.get("version") != VERSION:
             raise UnreadableFile(f"{path}: a catalogue of version {said.get('version')}; this superarm reads {VERSION}")
-        moments = {name: np.array(values) for name, values in said["features"].items()}
+        moments: dict[str, Any] = {name: np.array(values) for name, values in said["features"].items()}
         return cls(
             folder=path,
             contexts=tuple(said["contexts"]),

@@ -85,6 +85,11 @@ def storable(
     return register if cls is None else register(cls)
 
 
+def upgrade_of(cls: type) -> Upgrade | None:
+    """What turns fields of earlier versions into today's; a class of one's own inherits it with the fields."""
+    return next((UPGRADES[each] for each in cls.__mro__ if each in UPGRADES), None)
+
+
 def is_own(cls: type) -> bool:
     """Whether a class is superarm's own."""
     return cls.__module__.partition(".")[0] == "superarm"

@@ -49,6 +49,12 @@ def label_hashes(labels: Sequence[Hashable] | npt.NDArray[Any]) -> Words:
     return _mixed_bytes(np.frombuffer(b"".join(spelled), dtype=np.uint8), np.array([*map(len, spelled)], dtype=np.intp))
 
 
+def keys_of(hashes: Words) -> npt.NDArray[np.float64]:
+    """Numbers for labels, by their hashes: 52 bits, which are whole numbers."""
+    each: npt.NDArray[np.float64] = (hashes >> np.uint64(12)).astype(np.float64)
+    return each
+
+
 def mixed(words: Words) -> Words:
     """The last step of SplitMix64, which leaves no bit where it was."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -21,7 +21,7 @@ import numpy as np
 
 from superarm.errors import NotStorable
 from superarm.storage.arrays import Finder, Members
-from superarm.storage.classes import CLASSES, FOLLOWS, SHAPES, UPGRADES, Unfit, class_of, is_own, name_of
+from superarm.storage.classes import CLASSES, FOLLOWS, SHAPES, Unfit, class_of, is_own, name_of, upgrade_of
 
 
 def to_data(value: object) -> Any:
@@ -111,8 +111,8 @@ def decode(node: Any, arrays: Finder) -> Any:
     expected = {field.name for field in dataclasses.fields(cls)} - set(follows)
     fields = {name: decode(item, arrays) for name, item in node["fields"].items()}
     fields = {name: item for name, item in fields.items() if name not in follows}  # earlier versions saved them, too
-    if set(fields) != expected and cls in UPGRADES:
-        fields = UPGRADES[cls](fields)
+    if set(fields) != expected and (upgrade := upgrade_of(cls)) is not None:
+        fields = upgrade(fields)
     if set(fields) != expected:
         raise Unfit(
             f"written by another version: {cls.__name__} has the fields {sorted(expected)} here, "

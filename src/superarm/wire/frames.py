@@ -32,22 +32,29 @@ def round_to_frame(round: Round) -> tuple[pl.DataFrame, dict[str, Any]]:
     """A round as a frame with a row for each arm, and what is not one value for each arm as plain data.
 
     The columns are ``x1``, ``x2``, ... and, where the round has them, ``group``, ``arm_id`` and ``safe``. Labels that
-    are all text or all whole numbers are columns of these; others are JSON text, and the data beside say so.
+    are all text or all whole numbers are columns of these; others are JSON text, and the data beside say so, as they
+    say what the features are called.
     """
     import polars as pl
 
     document = rounds.document(round)
-    columns: dict[str, Any] = {f"{FEATURE}{i}": column for i, column in enumerate(document["contexts"], start=1)}
+    columns: dict[str, Any] = {f"{FEATURE}{i}": column for i, column in enumerate(round.contexts.T, start=1)}
     beside: dict[str, Any] = {name: packing.plain(document[name]) for name in BESIDE}
     beside["features"] = len(columns)
     beside["spelled"] = []
     each = {"group": None if document["groups"] is None else [round.labels[code] for code in round.grouping.codes]}
     each["arm_id"] = None if round.arm_ids is None else round.arm_ids.tolist()
+    if round.columns is not None:
+        beside["names"] = list(round.columns.names)
+        each |= {
+            f"{FEATURE}{i + 1}": round.columns.text(round.contexts, i).tolist()
+            for i in np.flatnonzero(round.columns.categories).tolist()
+        }
     for name, labels in each.items():
         if labels is None:
             continue
         data = labels_to_data(labels, "arm_ids" if name == "arm_id" else "groups")
-        whole = all(type(label) is int and -(2**63) <= label < 2**63 for label in data)
+        whole = name in ("group", "arm_id") and all(type(label) is int and -(2**63) <= label < 2**63 for label in data)
         if not whole and not _is_text(data):
             data = [json.dumps(label) for label in data]
             beside["spelled"].append(name)
@@ -62,7 +69,7 @@ def round_from_frame(frame: Any, beside: Any) -> Round:
     import polars as pl
 
     instance("frame", frame, pl.DataFrame, "a polars frame")
-    known = {*BESIDE, "features", "spelled"}
+    known = {*BESIDE, "features", "spelled", "names"}
     if not isinstance(beside, dict) or not {"t", "feasible", "features"} <= set(beside) <= known:
         came = sorted(map(str, beside)) if isinstance(beside, dict) else type_of(beside)
         raise InvalidArgument("beside", "what round_to_frame says beside the frame", safe_repr(came)[:200])
@@ -75,7 +82,7 @@ def round_from_frame(frame: Any, beside: Any) -> Round:
         expected = f"{features} features, and perhaps group, arm_id and safe"
         raise InvalidArgument("frame", expected, f"a difference in {sorted(strange)[:5]}")
     whole = {name: beside[name] for name in BESIDE if name in beside}
-    whole["contexts"] = [frame[name].to_numpy() for name in names]
+    whole["contexts"] = _contexts(frame.select(names), beside.get("names"), spelled)
     for name, place in (("group", "groups"), ("arm_id", "arm_ids")):
         if name in frame.columns:
             whole[place] = _labels(frame[name], name in spelled)
@@ -132,6 +139,25 @@ def frame_from_arrow(content: Any) -> pl.DataFrame:
         return pl.read_ipc_stream(io.BytesIO(content))
     except (Exception, pl.exceptions.PanicException) as error:  # whatever polars says of bytes that are no stream
         raise UnreadableFile(f"content: no whole Arrow stream ({error})") from error
+
+
+def _contexts(frame: pl.DataFrame, names: Any, spelled: Sequence[Any]) -> Any:
+    """Contexts as plain data: of numbers alone, or with their names."""
+    import polars as pl
+
+    if names is None:
+        return [column.to_numpy() for column in frame]
+    if not isinstance(names, list) or len(names) != frame.width:
+        raise InvalidArgument("names", f"a name for each of {frame.width} features", safe_repr(names)[:100])
+    found: list[dict[str, Any]] = []
+    for name, column in zip(names, frame, strict=True):
+        if column.dtype != pl.String:
+            found.append({"name": name, "numbers": column.to_numpy()})
+        else:
+            text = _labels(column, column.name in spelled)
+            codes = {label: code for code, label in enumerate(dict.fromkeys(map(str, text)))}
+            found.append({"name": name, "labels": list(codes), "codes": [codes[str(label)] for label in text]})
+    return found
 
 
 def _labels(column: pl.Series, spelled: bool) -> list[Any]:

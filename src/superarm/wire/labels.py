@@ -95,6 +95,20 @@ def partition_from_data(data: Any, argument: str) -> tuple[list[Hashable], Group
         return list(found.labels), found
     if set(data) != {"labels", "codes"}:
         raise InvalidArgument(argument, "labels and codes", safe_repr(sorted(map(str, data)))[:100])
+    labels, codes = partition_codes(data, argument)
+    if set(map(type, labels)) == {str}:
+        return labels, _text_groups(tuple(map(str, labels)), codes.tobytes())
+    return labels, Groups.of(_each(labels)[codes], argument)
+
+
+@lru_cache(16)
+def _text_groups(labels: tuple[str, ...], codes: bytes) -> Groups:
+    """Groups by text: round after round has the same, and nothing changes them."""
+    return Groups.of(_each(list(labels))[np.frombuffer(codes, dtype=np.intp)])
+
+
+def partition_codes(data: dict[str, Any], argument: str) -> tuple[list[Hashable], npt.NDArray[np.intp]]:
+    """The labels as sent, each once, and (M,) which of them each arm has."""
     labels = labels_from_data(data["labels"], argument)
     codes = _codes(data["codes"], len(labels), argument)
     try:
@@ -103,15 +117,7 @@ def partition_from_data(data: Any, argument: str) -> tuple[list[Hashable], Group
         distinct = False
     if not distinct:
         raise InvalidArgument(argument, "every label once, in labels", safe_repr(data["labels"])[:100])
-    if set(map(type, labels)) == {str}:
-        return labels, _text_groups(tuple(labels), codes.tobytes())
-    return labels, Groups.of(_each(labels)[codes], argument)
-
-
-@lru_cache(16)
-def _text_groups(labels: tuple[str, ...], codes: bytes) -> Groups:
-    """Groups by text: round after round has the same, and nothing changes them."""
-    return Groups.of(_each(list(labels))[np.frombuffer(codes, dtype=np.intp)])
+    return labels, codes
 
 
 def _parts(data: dict[Any, Any]) -> list[Any]:

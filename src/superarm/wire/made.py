@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from superarm.errors import InvalidArgument, safe_repr
+from superarm.kernels.categories import Categories
 from superarm.kernels.linear import Linear
 from superarm.kernels.stationary import Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
 from superarm.oracles.automatic import Automatic
@@ -28,7 +29,7 @@ CLASSES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         *(ExactPosterior, GaussianProcess, Independent, Coregionalised),
-        *(SquaredExponential, Matern12, Matern32, Matern52, RationalQuadratic, Linear),
+        *(SquaredExponential, Matern12, Matern32, Matern52, RationalQuadratic, Linear, Categories),
         *(Automatic, Greedy),
     )
 }

@@ -13,6 +13,7 @@ from superarm import storage
 from superarm.arguments import instance
 from superarm.errors import InvalidArgument, type_of
 from superarm.policies.policy import Policy, checked_policy, settings_of
+from superarm.posteriors.columns import as_given
 from superarm.posteriors.engines.exact import ExactEngine
 from superarm.posteriors.engines.sparse import SparseEngine
 from superarm.posteriors.stateful import StatefulPosterior
@@ -103,7 +104,7 @@ def _posterior(posterior: StatefulPosterior) -> dict[str, Any]:
 
 
 def _given(given: Any) -> dict[str, Any]:
-    return {"kernel": _readable(given.outputs), "noise_std": _readable(given.noise_std)}
+    return {"kernel": _readable(as_given(given.outputs)), "noise_std": _readable(given.noise_std)}
 
 
 def _flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:

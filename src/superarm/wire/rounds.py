@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, as_floats
 from superarm.errors import InvalidArgument, UnreadableFile, safe_repr, type_of
 from superarm.feasible import AtMost, Exactly, WholeGroups
 from superarm.groups import Groups
 from superarm.round import Round, checked_round
 from superarm.wire import labels, packing
+from superarm.wire.contexts import contexts_from_data, contexts_to_data
 from superarm.wire.promises import constraint_from_data, in_order, promise_to_data
 from superarm.wire.rewards import reward_from_data, reward_to_data
 
@@ -25,7 +25,8 @@ NEEDED = {"t", "contexts", "feasible"}
 def round_to_dict(round: Round) -> dict[str, Any]:
     """A round as plain data that JSON can say.
 
-    Keys: ``version``; ``t``; ``contexts``, one list for each feature; ``groups``, each label once and for each arm
+    Keys: ``version``; ``t``; ``contexts``, one list for each feature, or, where they have names, an object with
+    ``name`` and ``numbers``, or ``labels`` and ``codes`` of categories; ``groups``, each label once and for each arm
     which one it has, or null for a single group; ``promises``, each with ``reward``, ``sense``, ``groups`` (positions
     in the labels, null for all) and ``thresholds`` (one number, or one for each of these groups); ``feasible``;
     ``reward``; ``arm_ids``; ``safe``.
@@ -45,8 +46,9 @@ def round_to_dict(round: Round) -> dict[str, Any]:
 def round_from_dict(data: Any) -> Round:
     """The round that :func:`round_to_dict` made plain data of, or one written by hand.
 
-    By hand ``contexts`` may be an object of named lists, and ``groups`` and ``arm_ids`` a list with a label for each
-    arm; what a round needs not may be left out. Labels need no order: positions and lists refer to ``labels`` as sent.
+    By hand ``contexts`` may be an object of named lists, of numbers or text, and ``groups`` and ``arm_ids`` a list with
+    a label for each arm; what a round needs not may be left out. Labels need no order: positions and lists refer to
+    ``labels`` as sent.
     """
     if not isinstance(data, dict):
         raise InvalidArgument("round", "an object as round_to_dict makes", type_of(data))
@@ -55,7 +57,7 @@ def round_from_dict(data: Any) -> Round:
         raise InvalidArgument("round", expected, safe_repr(sorted(map(str, data)))[:200])
     if type(data.get("version", VERSION)) is not int or data.get("version", VERSION) != VERSION:
         raise InvalidArgument("version", str(VERSION), safe_repr(data["version"])[:100])
-    contexts = _contexts(data["contexts"])
+    contexts, columns = contexts_from_data(data["contexts"])
     sent: Sequence[Hashable]
     if data.get("groups") is None:
         sent, there = [0][: len(contexts)], Groups.of(np.zeros(len(contexts), dtype=np.intp))
@@ -71,6 +73,7 @@ def round_from_dict(data: Any) -> Round:
         reward=reward_from_data(data.get("reward", "sum")),
         arm_ids=ids if ids is None or isinstance(ids, np.ndarray) else labels.labels_from_data(ids, "arm_ids"),
         safe=data.get("safe"),
+        columns=columns,
     )
 
 
@@ -95,7 +98,7 @@ def document(round: Round) -> dict[str, Any]:
     return {
         "version": VERSION,
         "t": round.t,
-        "contexts": np.ascontiguousarray(round.contexts.T),
+        "contexts": contexts_to_data(round),
         "groups": None if alone else labels.partition_to_data(round.labels, round.grouping.codes, "groups"),
         "promises": [promise_to_data(promise, len(round.labels)) for promise in round.promises],
         "feasible": _feasible(round),
@@ -138,13 +141,3 @@ def _feasible_from(data: Any, sent: Sequence[Hashable], there: Groups) -> AtMost
         return Exactly(data["exactly"], per_group=caps)
     expected = "at_most or exactly, with or without per_group, or whole_groups"
     raise InvalidArgument("feasible", expected, safe_repr(data)[:100])
-
-
-def _contexts(data: Any) -> Array:
-    columns = list(data.values()) if isinstance(data, dict) else data
-    if not isinstance(columns, LISTED) or not all(isinstance(column, LISTED) for column in columns):
-        raise InvalidArgument("contexts", "one list of numbers for each feature", safe_repr(data)[:100])
-    if not len(columns):
-        return np.empty((0, 0))
-    table = as_floats("contexts", columns, "lists of numbers of one length, one for each feature")
-    return np.ascontiguousarray(table.T)

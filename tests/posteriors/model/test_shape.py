@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.kernels.effects import Constant, GroupEffects, OfColumns, Trend
+from superarm.kernels.columns import OfColumns
+from superarm.kernels.effects import Constant, GroupEffects, Trend
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.shape import Effects, Shape, scaled, stationary_kind, with_every_lengthscale

@@ -27,6 +27,7 @@ import numpy as np
 
 from superarm import storage
 from superarm.arguments import Array, IntArray, Mask, Seed, between, fraction, whole_number
+from superarm.contexts import check_numbers
 from superarm.errors import InvalidArgument
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.index_policy import IndexPolicy
@@ -110,6 +111,7 @@ class ACCUCB(IndexPolicy):
         self.tree = tree.divide(played[fine])
 
     def _seen(self, round: Round) -> tuple[ContextTree, Array]:
+        check_numbers(round.columns, type(self).__name__)
         contexts = checked_contexts(round.contexts, None if self.tree is None else self.tree.dimension)
         return self.tree or ContextTree.root(contexts.shape[1]), contexts
 

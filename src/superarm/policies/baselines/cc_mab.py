@@ -20,6 +20,7 @@ import numpy as np
 
 from superarm import storage
 from superarm.arguments import Array, IntArray, Seed, positive, whole_number
+from superarm.contexts import check_numbers
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.baselines.cucb import Tally, rows_as_names
 from superarm.policies.baselines.index_policy import IndexPolicy, ahead
@@ -112,6 +113,7 @@ class CCMAB(IndexPolicy):
 
     def _cells(self, round: Round, arms: IntArray) -> tuple[list[Hashable], IntArray]:
         """The cells of ``arms``, (k,), each once by its whole coordinates, and (k,) which of them each arm is in."""
+        check_numbers(round.columns, type(self).__name__)
         contexts = checked_contexts(round.contexts, self.dimension)[arms]
         side = self.cells_per_side(contexts.shape[1])
         cells = np.minimum(np.floor(np.clip(contexts, 0.0, 1.0) * side), side - 1)

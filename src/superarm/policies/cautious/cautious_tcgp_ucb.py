@@ -164,12 +164,12 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
 
     def select(self, round: Round) -> Selection:
         """Pick a super arm; pure."""
-        return self._decide(round)[1]
+        return self._decide(self.learner.arranged(round))[1]
 
     def explain(self, round: Round, selection: Selection, *, most: int = MOST) -> Explanation:
         """Explain a selection of this policy, as it is now: see :meth:`superarm.TCGPUCB.explain`."""
         round, selection, most = checked_selection(round, selection, most)
-        return explained(self._grounds(round), selection, most)
+        return explained(self._grounds(self.learner.arranged(round)), selection, most)
 
     def _grounds(self, round: Round) -> CertifiedGrounds:
         search, decided = self._decide(round)
@@ -284,6 +284,7 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         and the feasible set are the same, so give every round a t of its own. Rewards are compared by class and, where
         they are data classes, by their fields (functions by name and code, not by what they enclose).
         """
+        round = self.learner.arranged(round)
         observed = Outcomes.of(round, arms, outcomes, noise_std)
         entry = self.ledger.reported(round, observed.arms)
         played = np.array(entry.arms, dtype=np.intp)

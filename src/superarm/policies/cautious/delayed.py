@@ -16,7 +16,8 @@ from superarm.arguments import Array, IntArray, instance
 from superarm.errors import InvalidArgument
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.ledger import Ledger
-from superarm.round import Outcomes, Round, checked_round
+from superarm.policies.learner import Learner
+from superarm.round import Outcomes, Round
 from superarm.selection import Selection
 
 COMING = 500  # points of outcomes that are out and count as seen where teaching is judged, at most: time grows as o^2
@@ -33,12 +34,14 @@ class MindsDecisions(ABC):
     horizon: int | None
     exploring_out: int
     most_out: int
+    learner: Learner
     ledger: Ledger
 
     def decided(self, decision: str, round: Round, selection: Selection) -> None:
         """Take note of a decision: a selection of this policy that may be played from now on. It pays for its risk."""
         _id(decision)
-        checked_round(round).check_arms(instance("selection", selection, Selection, "a superarm.Selection").arms)
+        round = self.learner.arranged(round)
+        round.check_arms(instance("selection", selection, Selection, "a superarm.Selection").arms)
         if any(out.decision == decision for out in self.ledger.out):
             raise InvalidArgument("decision", "the id of a new decision", decision)
         self.ledger = self.ledger.decided(decision, round, selection, 1.0 - self.confidence)
@@ -52,6 +55,7 @@ class MindsDecisions(ABC):
         earn nothing.
         """
         _id(decision)
+        round = self.learner.arranged(round)
         observed = Outcomes.of(round, arms, outcomes, noise_std)
         self._learn(round, observed, self._judge(round, np.sort(observed.arms)))
         self.ledger = self.ledger.heard(decision, round, observed, opening=self.opening, horizon=self.horizon)
@@ -79,7 +83,8 @@ class MindsDecisions(ABC):
     def _coming(self, round: Round, points: Array) -> Array | None:
         """(o, P) the latest points of outcomes that are out, of as many features as the round has; None: none are."""
         columns = points.shape[1] - round.contexts.shape[1]
-        alike = [out for out in self.ledger.waited_for if out.contexts.shape[1] == round.contexts.shape[1]]
+        each = [out.among(round) for out in self.ledger.waited_for]
+        alike = [out for out in each if out is not None]
         return np.concatenate([out.points(columns) for out in alike[-COMING:]])[-COMING:] if alike else None
 
     def _out(self, round: Round, many: int, *, explorers: bool = False) -> tuple[str, ...]:

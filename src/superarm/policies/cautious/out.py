@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
+from superarm.contexts import Columns, in_order
+from superarm.errors import InvalidArgument
 from superarm.policies.cautious.account import Payment
-from superarm.posteriors.model.log import keys_of, with_columns
+from superarm.posteriors.model.log import with_columns
 from superarm.round import Outcomes, Round
 from superarm.selection import Kind, Selection
 from superarm.storage import storable
-from superarm.storage.hashes import Words
+from superarm.storage.hashes import Words, keys_of
 
 COVERED = (Kind.CERTIFIED, Kind.TRIAL)  # kinds that the account answers for
 EXPLORING = (Kind.EXPLORING, Kind.ON_CREDIT)
@@ -53,7 +55,10 @@ class Stake:
         )
 
 
-@storable(shapes={"arms": "k", "contexts": "k D", "labels": "k", "waits": "k"})
+@storable(
+    shapes={"arms": "k", "contexts": "k D", "labels": "k", "waits": "k"},
+    upgrade=lambda fields: {"columns": None, **fields},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Out:
     """A decision, the arms that it picked, and what it paid and claims."""
@@ -68,6 +73,7 @@ class Out:
     payment: Payment | None = None  # None: it is outside the account
     confirmed: bool = False  # whether it is known to have been played
     heard: bool = False  # whether any outcome has come
+    columns: Columns | None = None  # of the contexts, where they have names
 
     @staticmethod
     def of(decision: str, round: Round, selection: Selection, payment: Payment | None) -> Out:
@@ -82,7 +88,19 @@ class Out:
             waits=np.ones(len(arms), dtype=np.bool_),
             explores=selection.kind in EXPLORING,
             payment=payment,
+            columns=None if round.columns is None else round.columns.kinds,
         )
+
+    def among(self, round: Round) -> Out | None:
+        """With contexts as those of a round, whose columns may be in another order; None where they are others."""
+        if self.contexts.shape[1] != round.contexts.shape[1]:
+            return None
+        if self.columns is None or round.columns is None or self.columns == round.columns.kinds:
+            return self
+        try:
+            return replace(self, contexts=in_order(self.contexts, self.columns, round.columns.kinds))
+        except InvalidArgument:
+            return None
 
     @property
     def is_waited_for(self) -> bool:

@@ -41,7 +41,10 @@ def checksum_of(round: Round) -> int:
     """Tells a round from others of late."""
     if isinstance(round, SlimRound):
         return round.whole.checksum
-    content = np.column_stack([np.add(round.contexts, 0.0), group_keys(round)])
+    contexts, columns = np.add(round.contexts, 0.0), round.columns
+    if columns is not None:  # in whatever order they come
+        contexts = contexts[:, list(columns.positions(sorted(columns.names)))]
+    content = np.column_stack([contexts, group_keys(round)])
     return zlib.crc32(np.ascontiguousarray(content).tobytes(), round.t)
 
 

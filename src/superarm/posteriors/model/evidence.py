@@ -233,7 +233,7 @@ class Judgement:
 
     def _columns(self, features: Features | None, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """Features that are 0 or 1 as part of the smooth function, or not."""
-        if features is None or len(features.graded) == len(features.mean):
+        if features is None or len(features.graded) == len(features.numbers):
             return
         every = not now.every_column
         rival = Shape.guess(features, given.mean, given.constant**0.5, every_column=every).in_kind_of(now)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
+from superarm.contexts import Columns
 from superarm.round import Round
 from superarm.slim import SlimRound, arms_of
 from superarm.storage import storable
@@ -15,7 +16,9 @@ FARTHEST = 1e140  # features beyond count as this: squares of all of them are nu
 NARROWEST = 1e-140  # a feature of a smaller scale does not vary
 
 
-@storable(shapes={"mean": "D", "squares": "D", "low": "D", "high": "D"})
+@storable(
+    shapes={"mean": "D", "squares": "D", "low": "D", "high": "D"}, upgrade=lambda fields: {"columns": None, **fields}
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Features:
     """Count, mean, sum of squares around it, least and greatest of every feature, over all arms that have arrived."""
@@ -25,6 +28,7 @@ class Features:
     squares: Array  # (D,)
     low: Array  # (D,)
     high: Array  # (D,)
+    columns: Columns | None = None  # where they have names
 
     def __repr__(self) -> str:
         return f"Features(count={self.count}, {len(self.mean)} features)"
@@ -40,10 +44,18 @@ class Features:
     @staticmethod
     def of_round(round: Round) -> Features:
         """Of the arms of one round, those among them that are no longer kept."""
+        columns = None if round.columns is None else round.columns.kinds
         if not isinstance(round, SlimRound):
-            return Features.of(round.contexts)
+            return replace(Features.of(round.contexts), columns=columns)
         whole = round.whole
-        return Features(count=arms_of(round), mean=whole.mean, squares=whole.squares, low=whole.low, high=whole.high)
+        return Features(
+            count=arms_of(round),
+            mean=whole.mean,
+            squares=whole.squares,
+            low=whole.low,
+            high=whole.high,
+            columns=columns,
+        )
 
     def merged(self, other: Features) -> Features:
         """Of the arms of both (Chan's formula)."""
@@ -55,6 +67,7 @@ class Features:
             squares=self.squares + other.squares + np.square(apart) * (self.count * share),
             low=np.minimum(self.low, other.low),
             high=np.maximum(self.high, other.high),
+            columns=self.columns or other.columns,
         )
 
     @property
@@ -65,10 +78,25 @@ class Features:
         return unit & (np.abs(variance - chance) <= 1e-9)
 
     @property
+    def numbers(self) -> IntArray:
+        """The features that are no categories."""
+        return np.arange(len(self.mean)) if self.columns is None else self.columns.numbers()
+
+    @property
+    def categories(self) -> IntArray:
+        """The features that are."""
+        return np.setdiff1d(np.arange(len(self.mean)), self.numbers)
+
+    @property
     def graded(self) -> IntArray:
-        """The features that are more than 0 or 1; all, where there are none."""
-        graded = np.flatnonzero(~self.binary)
-        return graded if len(graded) else np.arange(len(self.mean))
+        """The features that are numbers, and more than 0 or 1; all that are numbers, where there are none."""
+        numbers = self.numbers
+        graded = numbers[~self.binary[numbers]]
+        return graded if len(graded) else numbers
+
+    def named(self, places: IntArray) -> tuple[str, ...]:
+        """What some features are called; nothing where they have no names."""
+        return () if self.columns is None else tuple(self.columns.names[place] for place in places)
 
     @property
     def scale(self) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from superarm.arguments import Array, IntArray, Mask
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
-from superarm.storage.hashes import Words
+from superarm.storage.hashes import keys_of
 
 SPREAD = 4  # every so many-th row of a sample may be there to be far from the others
 MOST = 2000  # rows kept, and distinct points beyond which the cost of a model of its own shape does not grow
@@ -18,12 +18,6 @@ MOST = 2000  # rows kept, and distinct points beyond which the cost of a model o
 def group_keys(round: Round) -> Array:
     """(M,) a number for the label of every arm, the same in every round and process."""
     return keys_of(round.grouping.hashes)[round.grouping.codes]
-
-
-def keys_of(fingerprints: Words) -> Array:
-    """Numbers for labels, by their fingerprints."""
-    each: Array = (fingerprints >> np.uint64(12)).astype(np.float64)  # 52 bits are whole numbers
-    return each
 
 
 @storable(

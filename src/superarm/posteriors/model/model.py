@@ -23,7 +23,7 @@ from superarm.posteriors.model.decisions import NO_DECISIONS, Decisions
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.given import given_of
-from superarm.posteriors.model.log import MOST, Log, group_keys, in_order, keys_of, with_columns
+from superarm.posteriors.model.log import MOST, Log, group_keys, in_order, with_columns
 from superarm.posteriors.model.moving import after_breaks, drifting, is_look, of_today
 from superarm.posteriors.model.noise import LIMITS, Kinds, check_values, noises, row_noise
 from superarm.posteriors.model.shape import BINARY, NORMAL, Shape
@@ -33,6 +33,7 @@ from superarm.posteriors.outputs import Independent
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
+from superarm.storage.hashes import keys_of
 
 SPREAD = 3.0  # of the prior of hyperparameters where none were given: guesses at the scale of the data are near
 LINES = 20  # of the story, the latest

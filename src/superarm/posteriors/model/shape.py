@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from superarm.arguments import Array
+from superarm.contexts import Columns
+from superarm.kernels.columns import OfColumns, placed
 from superarm.kernels.combinations import PairOfKernels, ProductKernel, SumKernel
-from superarm.kernels.effects import Constant, GroupEffects, OfColumns, Trend
+from superarm.kernels.effects import Constant, GroupEffects, Trend
 from superarm.kernels.fading import Fading
 from superarm.kernels.kernel import Kernel, parameters
 from superarm.kernels.scaled import ScaledKernel
 from superarm.kernels.seasons import Seasons
-from superarm.kernels.stationary import Matern52, Stationary
+from superarm.kernels.stationary import Stationary
 from superarm.posteriors.model.features import Features
+from superarm.posteriors.model.guess import guessed_kernel
 from superarm.storage import storable
 
 QUIET = 0.3  # first guess of the noise, as a share of the standard deviation of all outcomes
@@ -83,19 +86,13 @@ class Shape:
 
         Distances grow as the square root of the number of features, and so do the lengthscales. Features that are 0 or
         1 have a linear part alone, or all that is smooth would have to be learnt for each of them afresh; with
-        ``every_column`` they are as all others.
+        ``every_column`` they are as all others. Every category adds a constant, and has a smooth part of its own that
+        is much like those of the others.
         """
         std = min(max(std, SMALLEST), LARGEST)
-        scale, variance = features.scale, std**2
-        columns = np.arange(len(scale)) if every_column else features.graded
-        lengthscale = tuple((np.sqrt(len(columns)) * scale[columns]).tolist())
-        smooth: Kernel = Matern52(lengthscale=lengthscale, variance=variance)
-        if len(columns) < len(scale):
-            smooth = OfColumns(base=smooth, columns=tuple(columns.tolist()))
-        trend = Trend(origin=tuple(features.mean.tolist()), scale=tuple(scale.tolist()), variance=variance)
-        base = SumKernel(smooth, trend)
+        variance = std**2
         return Shape(
-            base=base,
+            base=guessed_kernel(features, variance, every_column=every_column),
             noise=QUIET * std,
             mean=mean,
             constant=variance,
@@ -155,10 +152,17 @@ class Shape:
         """After how many rounds something returns."""
         return tuple(period for period, _ in self.seasons)
 
+    def over(self, columns: Columns) -> Shape:
+        """With a kernel at the places of the columns that it names."""
+        return replace(self, base=placed(self.base, columns))
+
     @property
     def every_column(self) -> bool:
-        """Whether its smooth part is of all features."""
-        return not isinstance(getattr(self.base, "first", None), OfColumns)
+        """Whether the smooth part of a guess is of all features that its linear part is of."""
+        parts = list(parts_of(self.base))
+        smooth = next((part for part in parts if isinstance(part, Stationary)), None)
+        trend = next((part for part in parts if isinstance(part, Trend)), None)
+        return smooth is None or trend is None or np.size(smooth.lengthscale) == len(trend.scale)
 
     def alike(self, other: Shape) -> bool:
         """Whether both differ in the values of hyperparameters alone."""
@@ -197,43 +201,56 @@ def scaled(kernel: Kernel, factor: float) -> Kernel:
         return ProductKernel(scaled(kernel.first, factor), kernel.second)
     if isinstance(kernel, ScaledKernel | Trend):
         return replace(kernel, variance=kernel.variance * factor)
+    if isinstance(kernel, OfColumns):
+        return replace(kernel, base=scaled(kernel.base, factor))
     return ProductKernel(kernel, Constant(factor))
 
 
 def stationary_kind(kernel: Kernel) -> type[Stationary] | None:
     """The class of the first stationary part of a kernel."""
-    if isinstance(kernel, Stationary):
-        return type(kernel)
+    return next((type(part) for part in parts_of(kernel) if isinstance(part, Stationary)), None)
+
+
+def parts_of(kernel: Kernel) -> Iterator[Kernel]:
+    """What a kernel is made of, the first part first."""
     if isinstance(kernel, OfColumns):
-        return stationary_kind(kernel.base)
-    if isinstance(kernel, PairOfKernels):
-        return stationary_kind(kernel.first) or stationary_kind(kernel.second)
-    return None
+        yield from parts_of(kernel.base)
+    elif isinstance(kernel, PairOfKernels):
+        yield from parts_of(kernel.first)
+        yield from parts_of(kernel.second)
+    else:
+        yield kernel
 
 
 def with_stationary(kernel: Kernel, kind: type[Stationary]) -> Kernel | None:
     """The kernel with the first of its stationary parts replaced by one of another kind; None where there is none."""
-    return _changed(kernel, lambda part: kind(lengthscale=part.lengthscale, variance=part.variance))
+    return _changed(kernel, lambda part, _: kind(lengthscale=part.lengthscale, variance=part.variance), 0)
 
 
 def with_every_lengthscale(kernel: Kernel, dimension: int) -> Kernel | None:
     """The kernel with one lengthscale for each dimension in its first stationary part that has one for all."""
 
-    def separated(part: Stationary) -> Stationary | None:
-        return None if np.ndim(part.lengthscale) else replace(part, lengthscale=np.full(dimension, part.lengthscale))
+    def separated(part: Stationary, width: int) -> Stationary | None:
+        one = np.ndim(part.lengthscale) == 0 and width > 1
+        return replace(part, lengthscale=np.full(width, part.lengthscale)) if one else None
 
-    return _changed(kernel, separated)
+    return _changed(kernel, separated, dimension)
 
 
-def _changed(kernel: Kernel, change: Callable[[Stationary], Stationary | None]) -> Kernel | None:
-    """The kernel with the first of its stationary parts changed that can be; None where none can."""
+def _changed(kernel: Kernel, change: Callable[[Stationary, int], Stationary | None], width: int) -> Kernel | None:
+    """The kernel with the first of its stationary parts changed that can be; None where none can.
+
+    ``width`` is of how many features it is.
+    """
     if isinstance(kernel, Stationary):
-        return change(kernel)
-    names: tuple[str, ...] = ("base",) if isinstance(kernel, OfColumns) else ()
-    if isinstance(kernel, PairOfKernels):
+        return change(kernel, width)
+    names: tuple[str, ...] = ()
+    if isinstance(kernel, OfColumns):
+        names, width = ("base",), len(kernel.columns)
+    elif isinstance(kernel, PairOfKernels):
         names = ("first", "second")
     for name in names:
-        part = _changed(getattr(kernel, name), change)
+        part = _changed(getattr(kernel, name), change, width)
         if part is not None:
             return replace(kernel, **{name: part})  # type: ignore[type-var]  # both are data classes
     return None

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from superarm.kernels.categories import Categories
+from superarm.kernels.columns import OfColumns
 from superarm.kernels.combinations import ProductKernel, SumKernel
-from superarm.kernels.effects import Constant, OfColumns, Trend
+from superarm.kernels.effects import Constant, Trend
 from superarm.kernels.kernel import Kernel
 from superarm.kernels.stationary import Stationary
 from superarm.posteriors.model.shape import Shape
@@ -39,7 +41,8 @@ def kernel_in_words(kernel: Kernel) -> str:
     if isinstance(kernel, ProductKernel):
         return f"{kernel_in_words(kernel.first)} times {kernel_in_words(kernel.second)}"
     if isinstance(kernel, OfColumns):
-        return f"{kernel_in_words(kernel.base)} of {len(kernel.columns)} of the features"
+        which = ", ".join(kernel.names) or f"{len(kernel.columns)} of the features"
+        return f"{kernel_in_words(kernel.base)} of {which}"
     if isinstance(kernel, Constant):
         return f"a constant (size {math.sqrt(kernel.variance):.3g})"
     if isinstance(kernel, Trend):
@@ -47,6 +50,10 @@ def kernel_in_words(kernel: Kernel) -> str:
     if isinstance(kernel, Stationary):
         size = math.sqrt(kernel.variance)
         return f"smooth ({type(kernel).__name__}, size {size:.3g}, {_lengthscales(kernel)})"
+    if isinstance(kernel, Categories):
+        size, scales = math.sqrt(kernel.variance), np.atleast_1d(kernel.lengthscale)
+        each = ", ".join(f"{correlation:.2g}" for correlation in np.exp(-(scales**-2.0)).tolist())
+        return f"categories (size {size:.3g}, unequal ones correlate by {each})"
     return repr(kernel)
 
 

@@ -1,0 +1,254 @@
+"""Contexts of arms as numbers, and what is known of their columns: names, and which of them hold categories.
+
+A category is text. Among contexts it is a number that equal text has in every round and process, and no other text: 52
+bits of its hash. So rounds need no list of all categories, and a new one is a number that has not been seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from superarm.arguments import Array, IntArray, as_floats, listed, real_array
+from superarm.errors import InvalidArgument, safe_repr
+from superarm.storage import storable
+from superarm.storage.hashes import keys_of, label_hashes
+
+Labels = tuple[str, ...] | None
+
+
+@storable
+@dataclass(frozen=True)
+class Columns:
+    """Names of the columns of contexts, in their order, and the categories in each."""
+
+    names: tuple[str, ...]
+    labels: tuple[Labels, ...]  # the categories in a column, sorted; None: it holds numbers
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def categories(self) -> tuple[bool, ...]:
+        """Which columns hold categories."""
+        return tuple(labels is not None for labels in self.labels)
+
+    @property
+    def kinds(self) -> Columns:
+        """The same columns whatever categories are in them: what later rounds have in common with this one."""
+        return replace(self, labels=tuple(labels and () for labels in self.labels))
+
+    def text(self, contexts: Array, column: int) -> npt.NDArray[Any]:
+        """(M,) the categories in a column of contexts."""
+        labels, codes = self.coded(contexts, column)
+        return np.array(labels, dtype=object)[codes]
+
+    def coded(self, contexts: Array, column: int) -> tuple[tuple[str, ...], IntArray]:
+        """The categories in a column of contexts, sorted, and which of them each row has."""
+        labels = self.labels[column] or ()
+        keys = category_keys(labels)
+        order = np.argsort(keys, kind="stable")
+        places = np.searchsorted(keys[order], contexts[:, column])
+        return labels, order[places]
+
+    def positions(self, names: Sequence[str]) -> tuple[int, ...]:
+        """Where columns of some names are; all are known."""
+        return tuple(self.names.index(name) for name in names)
+
+    def at(self, places: Sequence[int]) -> Columns:
+        """The columns at some places."""
+        return Columns(tuple(self.names[place] for place in places), tuple(self.labels[place] for place in places))
+
+    def numbers(self) -> IntArray:
+        """Where the columns of numbers are."""
+        return np.flatnonzero([labels is None for labels in self.labels])
+
+    def of(self, rows: Array) -> Columns:
+        """With those categories alone that occur in rows of contexts."""
+        return replace(self, labels=tuple(_present(self, rows, i) for i in range(len(self))))
+
+
+def category_keys(labels: Sequence[str]) -> Array:
+    """(n,) the number of each category."""
+    return keys_of(label_hashes(labels)) if len(labels) else np.empty(0)
+
+
+def contexts_of(contexts: Any, columns: Any = None) -> tuple[Array, Columns | None]:
+    """Contexts (M, D) as a read-only array, and their columns where they have names.
+
+    ``contexts`` are numbers of that shape, a frame, or a mapping from names to columns; ``columns`` names what are
+    numbers alone.
+    """
+    table = as_table(contexts)
+    if table is None:
+        if hasattr(contexts, "to_numpy") and hasattr(contexts, "columns"):  # names are no text, or repeat
+            for name in dict.fromkeys(contexts.columns):
+                as_number_column(contexts[name], name)
+        array = _checked(real_array(contexts, "contexts", "numbers of shape (M, D)"))
+        known = None if columns is None else _named(array, columns)
+    else:
+        array, known = read_table(table)
+        array = _checked(array)
+        if columns is not None and (columns.names if isinstance(columns, Columns) else tuple(columns)) != known.names:
+            raise InvalidArgument("columns", f"None, as contexts have names: {_few(known.names)}", safe_repr(columns))
+    array.setflags(write=False)
+    return array, known
+
+
+def as_table(contexts: Any) -> dict[str, Any] | None:
+    """Columns by name, of a frame or mapping; None where they have none that is distinct text."""
+    if isinstance(contexts, Mapping):
+        names = list(contexts)
+    elif hasattr(contexts, "to_numpy") and hasattr(contexts, "columns"):
+        names = list(contexts.columns)
+    else:
+        return None
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        if isinstance(contexts, Mapping):
+            raise InvalidArgument("contexts", "columns by name, which is text", safe_repr(names)[:100])
+        return None
+    return {name: contexts[name] for name in names}
+
+
+def read_table(table: Mapping[str, Any]) -> tuple[Array, Columns]:
+    """Columns by name as contexts (M, D)."""
+    each = [_column(column, name) for name, column in table.items()]
+    sizes = {len(values) for values, _ in each}
+    if len(sizes) > 1:
+        raise InvalidArgument("contexts", "columns of one length", f"lengths {sorted(sizes)}")
+    columns = Columns(tuple(table), tuple(labels for _, labels in each))
+    return np.column_stack([values for values, _ in each]), columns
+
+
+def in_order(contexts: Array, own: Columns | None, known: Columns) -> Array:
+    """Contexts (M, D) with their columns in the order in which others are known.
+
+    Without names they count by position, where all that is known are numbers.
+    """
+    wanted = ", ".join(map(repr, known.names))
+    if own is None:
+        if any(known.categories):
+            raise InvalidArgument("contexts", f"a frame with the columns {wanted}, as before", "columns without names")
+        return contexts
+    missing = [name for name in known.names if name not in own.names]
+    if missing:
+        raise InvalidArgument("contexts", f"the columns {wanted}, as before", f"none called {_few(missing)}")
+    if len(own) > len(known):
+        strange = [name for name in own.names if name not in known.names]
+        raise InvalidArgument("contexts", f"the columns {wanted} alone, as before", f"also {_few(strange)}")
+    places = own.positions(known.names)
+    for place, name, is_category in zip(places, known.names, known.categories, strict=True):
+        if (own.labels[place] is not None) != is_category:
+            kinds = ("text", "numbers") if is_category else ("numbers", "text")
+            raise InvalidArgument("contexts", f"{kinds[0]} in column {name!r}, as before", kinds[1])
+    return contexts if own.names == known.names else np.ascontiguousarray(contexts[:, list(places)])
+
+
+def check_numbers(columns: Columns | None, who: str) -> None:
+    """Refuse categories for those who know numbers alone."""
+    if columns is not None and any(columns.categories):
+        came = f"text in column {columns.names[columns.categories.index(True)]!r}"
+        raise InvalidArgument("contexts", f"columns of numbers, as {who} knows no categories", came)
+
+
+def as_number_column(column: Any, name: Any) -> Array:
+    """A column of numbers, or an error that says which one is none."""
+    try:
+        values = as_floats("contexts", column.to_numpy() if hasattr(column, "to_numpy") else column, "numbers")
+    except InvalidArgument:
+        what = f"column {name!r} of dtype {getattr(column, 'dtype', 'object')}"
+        raise InvalidArgument("contexts", "columns of numbers", what) from None
+    if np.isnan(values).any():
+        raise InvalidArgument("contexts", "finite numbers", f"a missing one in column {name!r}")
+    return values
+
+
+def _column(column: Any, name: str) -> tuple[Array, Labels]:
+    """A column as numbers, and its categories where it is text."""
+    items = _items(column)
+    if items is None:
+        values = as_number_column(column, name)
+        if values.ndim != 1:
+            raise InvalidArgument("contexts", f"one value for each arm in column {name!r}", f"shape {values.shape}")
+        return values, None
+    if str(getattr(column, "dtype", "")) == "category":  # of pandas, whatever its categories are
+        items = [item if isinstance(item, str) or _is_missing(item) else str(item) for item in items]
+    for item in items:
+        if not isinstance(item, str):
+            what = "a missing one" if _is_missing(item) else safe_repr(item)[:40]
+            raise InvalidArgument("contexts", "numbers alone or text alone in a column", f"{what} in column {name!r}")
+    labels = tuple(sorted({str(item) for item in items}))
+    place = {label: i for i, label in enumerate(labels)}
+    return category_keys(labels)[[place[item] for item in items]], labels
+
+
+def _items(column: Any) -> list[Any] | None:
+    """What a column of text, or of what pandas calls categories, holds; None where it holds numbers."""
+    kind = str(getattr(column, "dtype", ""))
+    values = column.to_numpy() if hasattr(column, "to_numpy") else column
+    if isinstance(values, list | tuple):
+        return list(values) if any(isinstance(item, str) for item in values) else None
+    if not isinstance(values, np.ndarray) or values.ndim != 1:
+        return None
+    if kind in ("category", "String", "str", "string") or kind.startswith(("Enum", "Categorical")):
+        return list(values)
+    if values.dtype.kind in "UT" or (values.dtype.kind == "O" and any(isinstance(item, str) for item in values)):
+        return list(values)
+    return None
+
+
+def _is_missing(item: Any) -> bool:
+    return item is None or type(item).__name__ == "NAType" or (isinstance(item, float) and item != item)
+
+
+def _named(contexts: Array, columns: Any) -> Columns:
+    """What is known of the columns of numbers, given their names or all of it."""
+    if isinstance(columns, Columns):
+        if len(contexts) and len(columns) != contexts.shape[1]:
+            raise InvalidArgument("columns", f"{contexts.shape[1]}, one for each feature", f"{len(columns)}")
+        return columns.of(contexts)
+    names = checked_names("columns", columns)
+    if len(names) != contexts.shape[1]:
+        raise InvalidArgument("columns", f"a name for each of {contexts.shape[1]} features", f"{len(names)} names")
+    return Columns(names, (None,) * len(names))
+
+
+def checked_names(argument: str, value: Any) -> tuple[str, ...]:
+    """Names of columns: text, each once."""
+    expected = "a list of names of columns, text, each once"
+    names = [] if isinstance(value, str) else listed(argument, value, expected)
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise InvalidArgument(argument, expected, safe_repr(value)[:200])
+    return tuple(map(str, names))
+
+
+def _present(columns: Columns, rows: Array, column: int) -> Labels:
+    """The categories of a column that occur in rows of contexts, or an error where one is unknown."""
+    labels = columns.labels[column]
+    if labels is None or not len(rows):
+        return labels and ()
+    keys = category_keys(labels)
+    present = np.isin(keys, rows[:, column])
+    if not np.isin(rows[:, column], keys).all():
+        raise InvalidArgument("columns", f"the category of every arm in column {columns.names[column]!r}", "none")
+    return tuple(sorted(label for label, there in zip(labels, present, strict=True) if there))
+
+
+def _checked(array: Array) -> Array:
+    if array.ndim != 2:
+        hint = "; a single feature is contexts[:, None]" if array.ndim == 1 else ""
+        raise InvalidArgument("contexts", "shape (M, D)", f"shape {array.shape}{hint}")
+    if len(array) and not array.shape[1]:
+        raise InvalidArgument("contexts", "at least one feature, shape (M, D)", f"shape {array.shape}")
+    if not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+        raise InvalidArgument("contexts", "finite numbers", f"{array[row]} in row {row}")
+    return array
+
+
+def _few(names: Sequence[Any]) -> str:
+    return ", ".join(map(safe_repr, names[:5])) + (f", ... ({len(names)} in all)" if len(names) > 5 else "")
