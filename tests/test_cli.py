@@ -91,8 +91,10 @@ def test_the_demo_ends_with_what_it_has_shown(tmp_path, monkeypatch):
     assert said.exit_code == 0, said.output
     played = json.loads((tmp_path / "out" / "manifest.json").read_text())["policies"]
     assert sorted(played) == sorted([*DEMONSTRATION, "clairvoyant"])
-    *_, last = said.output.split("What was shown")
-    assert all(f"{policy}, which {words}, kept " in " ".join(last.split()) for policy, words in DEMONSTRATION.items())
+    last = " ".join(said.output.partition("the report:")[2].split())
+    assert all(f"{policy}, which {words}, kept " in last for policy, words in DEMONSTRATION.items())
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert last.partition("report.html ")[2] in page  # which opens with it
 
 
 def test_movies_without_data_says_how_to_get_them(tmp_path):

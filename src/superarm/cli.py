@@ -21,7 +21,7 @@ import superarm
 from superarm.datasets.download import RELEASES
 from superarm.datasets.movielens import report_fetch
 from superarm.experiments import runner
-from superarm.experiments.measures import demo_sentence, summary
+from superarm.experiments.measures import summary
 from superarm.experiments.paper import STUDIES
 from superarm.experiments.paper import demo as small_study
 from superarm.experiments.results import read
@@ -194,6 +194,7 @@ def demo(
         found = runner.run(small_study(), folder=out, seed=seed, workers=jobs)
         from superarm.report.folder import report as write_report
         from superarm.report.folder import table
+        from superarm.report.story import story
 
         if not as_json:
             console.print(table(found.frame))
@@ -206,6 +207,6 @@ def demo(
             return
         warn(written.warning)
         console.print(f"the report: {page.absolute()}", soft_wrap=True, markup=False)
-        console.print(demo_sentence(found.frame), markup=False)
+        console.print(story(found.frame), markup=False)
         if show:
             webbrowser.open(page.absolute().as_uri())

@@ -25,7 +25,7 @@ PLAIN = {"reward": 1.0, "optimal_reward": 1.0, "groups_touched": 1, "groups_sati
 
 
 def verdicts(frame):
-    return [claim.verdict for claim in evaluate(frame)]
+    return [claim.verdict for claim in evaluate(frame, any_size=True)]
 
 
 def test_federated_as_the_paper_says():
@@ -53,7 +53,7 @@ def test_signed_and_positive_part_may_disagree():
     assert verdicts(frame)[2] == "holds with a remark"
     # a surplus of 2 and a regret of 1 in turn: 50 rounds of 1, and nothing for the other 50
     said = "signed 10.0 ± 0.0 against -50.0 ± 0.0; positive part 10.0 ± 0.0 against 50.0 ± 0.0"
-    assert evaluate(frame)[2].measured == said
+    assert evaluate(frame, any_size=True)[2].measured == said
 
 
 def test_movies():
@@ -63,7 +63,7 @@ def test_movies():
         200,
         groups_satisfied=lambda policy, t: 10 if policy == "stcgp-ucb" else 5,
     )
-    claims = evaluate(frame)
+    claims = evaluate(frame, any_size=True)
     assert [claim.verdict for claim in claims] == ["holds", "holds", "holds"]
     # 0.99 (t - 5) / t reaches 0.8 at t = 27 (0.8067), 0.97 (t - 40) / t never before 229
     assert claims[0].measured == "stcgp-ucb t = 27, acc-ucb never"
@@ -72,7 +72,7 @@ def test_movies():
 
 def test_movies_above_the_optimum_gets_a_remark():
     frame = table("movies", {"stcgp-ucb": lambda t: 1.2, "acc-ucb": lambda t: 0.9}, 60)
-    assert evaluate(frame)[1].verdict == "holds with a remark"
+    assert evaluate(frame, any_size=True)[1].verdict == "holds with a remark"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_tradeoff(regrets, expected):
 def test_what_was_not_run_is_not_judged():
     frame = table("federated", {"uniform": lambda t: 0.5}, 10)
     assert verdicts(frame) == ["not measured"] * 3
-    assert all(np.size(claim.remark) and "Needs" in claim.remark for claim in evaluate(frame))
+    assert all(np.size(claim.remark) and "Needs" in claim.remark for claim in evaluate(frame, any_size=True))
     assert evaluate(frame.clear()) == []
 
 
@@ -108,7 +108,7 @@ def test_a_step_within_the_noise_gets_a_remark():
         for i, (zeta, mean) in enumerate(zip((0.001, 0.5, 0.999), (0.0, 100.0, 101.0), strict=True))
         for run in range(6)
     ]
-    claims = evaluate(pl.DataFrame(rows))
+    claims = evaluate(pl.DataFrame(rows), any_size=True)
     assert [claim.verdict for claim in claims] == ["holds with a remark"] * 2
     assert "0.5 to 0.999 by" in claims[0].remark
     assert "0.001 to 0.5" not in claims[0].remark
@@ -120,7 +120,7 @@ def test_a_curve_that_becomes_a_line_and_one_that_does_not():
         frame = table(
             "federated", {"acc-ucb": lambda t: 0.5}, 100, group_regret=lambda policy, t: totals[t] - totals[t - 1]
         )
-        return evaluate(frame)[0].verdict
+        return evaluate(frame, any_size=True)[0].verdict
 
     assert verdict(lambda t: 3.0 * t) == "holds"
     assert verdict(lambda t: min(t, 10) * 15.0 + 3.0 * t) == "holds with a remark"
@@ -129,12 +129,15 @@ def test_a_curve_that_becomes_a_line_and_one_that_does_not():
 
 def test_a_benchmark_that_earns_nothing_gives_no_ratio():
     frame = table("movies", {"stcgp-ucb": lambda t: 0.9, "acc-ucb": lambda t: 0.5}, 60).with_columns(optimal_reward=0.0)
-    reaches, final, _ = evaluate(frame)
+    reaches, final, _ = evaluate(frame, any_size=True)
     assert reaches.measured == "stcgp-ucb never, acc-ucb never"
     assert (final.verdict, final.remark) == ("not measured", "Needs a benchmark that earns something.")
 
 
-def test_short_runs_and_synthetic_data_say_so():
+def test_short_runs_and_synthetic_data_are_not_judged():
     frame = table("federated", {"acc-ucb": lambda t: 0.5, "stcgp-ucb": lambda t: 0.9}, 20, runs=2)
-    assert all("2 of the paper's 8 runs, 20 of its 100 rounds" in claim.remark for claim in evaluate(frame))
+    for claim in evaluate(frame):
+        assert claim.verdict == "not judged"
+        assert "is about 8 runs of 100 rounds; these are 2 runs of 20" in claim.remark
+        assert claim.measured
     assert {claim.verdict for claim in evaluate(frame, synthetic=True)} == {"not measured"}

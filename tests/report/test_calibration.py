@@ -108,12 +108,12 @@ def test_exploring_rounds_do_not_hide_broken_certificates():
     assert rows[0][-1] == "overconfident"
 
 
-def test_the_warning_is_at_the_top_of_the_page_and_in_the_terminal(frame, found):
+def test_the_warning_is_above_what_is_folded_and_in_the_terminal(frame, found):
     page = pages.page(frame, manifest(frame), [], ())
     banner = page.index("<strong>Overconfident.</strong>")
-    assert banner < page.index("<nav")
+    assert banner < page.index("<details")
     for part in ("oclok-ucb (5", "% of output 2)", "cautious (", "broken,", "noise_std", "docs/calibration.md"):
-        assert part in page[banner : page.index("<nav")]
+        assert part in page[banner : page.index("<details")]
     line = warning(frame)
     assert line.startswith("overconfident: cautious (certified rounds), oclok-ucb;")
     assert "\n" not in line
@@ -146,7 +146,7 @@ def test_older_results_are_read_and_said_to_tell_nothing(frame):
     assert "promises" not in names
     page = pages.page(old, manifest(old), [], drawn)
     assert "There is nothing to judge here" in page
-    assert "ground of the choice" not in str(table(old).renderables)
+    assert "why this choice" not in str(table(old).renderables)
 
 
 def test_a_folder_of_an_earlier_version_is_read(frame, tmp_path):

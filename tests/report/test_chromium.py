@@ -25,6 +25,9 @@ def tab(tmp_path_factory):
     with chromium.browser(tmp_path_factory.mktemp("profile")) as tab:
         tab.look(width=1280)
         tab.open(path)
+        assert charts(tab) == 1  # what is folded is drawn when it is opened
+        tab.value("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+        tab.until("document.querySelectorAll('.panel svg.marks').length === document.querySelectorAll('.panel').length")
         yield tab
         assert tab.complaints == []
         assert set(tab.requests) == {path.as_uri()}

@@ -51,7 +51,7 @@ def test_a_point_without_regret_is_drawn():
     spec = panel.to_dict()
     scale = spec["layer"][-1]["encoding"]["x"]["scale"]
     assert scale["type"] == "symlog"
-    assert scale["domain"][0] < 0 < scale["constant"]
+    assert scale["domain"][0] == 0 < scale["constant"]  # no regret is below 0
     (rows,) = spec["datasets"].values()
     drawn = {row["policy"]: row for row in rows}
     assert drawn["cautious"]["group_regret_mean"] == 0
@@ -115,3 +115,12 @@ def test_names_lie_inside_and_on_nothing(spots):
         assert box[3] <= 200
         assert not any(overlap(box, other) for other in boxes[:i])
         assert not any(box[0] < x < box[2] and box[1] < y < box[3] for x, y in spots)
+
+
+def test_names_cross_a_line_only_where_they_must():
+    spots, names = [(50.0, 50.0)], ["name"]
+    above = [(0.0, 35.0, 100.0, 45.0)]
+    assert explorer.places(spots, names, 100, 100, [0]) == [explorer.PLACES[0]]
+    assert explorer.places(spots, names, 100, 100, [0], above) == [explorer.PLACES[1]]
+    everywhere = [(0.0, 0.0, 100.0, 100.0)]
+    assert explorer.places(spots, names, 100, 100, [0], everywhere) == [explorer.PLACES[0]]

@@ -61,7 +61,7 @@ def test_super_arm_regret_never_stands_without_group_regret(drawn):
             assert "group regret" in titles
 
 
-def test_a_panel_holds_the_curve_as_it_is(frame, drawn):
+def test_a_panel_holds_the_curve_as_it_is_with_bands_that_end_at_zero(frame, drawn):
     regret = next(figure for figure in drawn if figure.name == "regret")
     drawn_values = values(specs(regret)[1])
     curve = over_runs(cumulative(theme.checked(frame), "group_regret"))
@@ -69,8 +69,9 @@ def test_a_panel_holds_the_curve_as_it_is(frame, drawn):
     for found, row in zip(drawn_values, curve.iter_rows(named=True), strict=True):
         assert (found["policy"], found["t"]) == (row["policy"], row["t"])
         assert [found[key] for key in ("mean", "low", "high")] == pytest.approx(
-            [row[key] for key in ("mean", "low", "high")], rel=1e-5
+            [row["mean"], max(0.0, row["low"]), row["high"]], rel=1e-5
         )
+    assert curve["low"].min() < 0 < values(specs(regret)[0])[0]["high"] - values(specs(regret)[0])[0]["low"]
 
 
 def test_the_tooltip_lists_every_policy(drawn):

@@ -5,11 +5,13 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import polars as pl
 import pytest
 
 from superarm.report import page as pages
 from superarm.report.figures import figures
 from superarm.report.page import write_report
+from superarm.report.story import story as told
 from tests.report.samples import POLICIES, ZETAS, bounds, claims, manifest, results
 
 
@@ -110,11 +112,32 @@ def test_the_bundle_stands_there_once(page):
     assert page.count(pages._bundle()) == 1
 
 
-def test_every_section_is_in_the_navigation(page):
-    headings = dict(re.findall(r'<h2 id="(\w+)">(.*?)</h2>', page))
-    links = re.findall(r'<li><a href="#(\w+)">(.*?)</a></li>', page)
-    assert dict(links) == headings
-    assert ("targets", "Targets of the cautious policy") in links
+def test_the_page_opens_with_its_story_its_picture_and_five_columns(frame, page):
+    top, _, folded = page.partition("<details")
+    story, picture, table = (top.index(mark) for mark in ('class="story"', 'id="tradeoff"', "<table"))
+    assert top.index("<h1") < story < picture < table
+    assert html.escape(told(frame)).replace(" %", "&nbsp;%") in top
+    assert re.findall(r'<th scope="col"[^>]*>(.*?)</th>', top) == [
+        *("Policy", "Reward", "Promises kept", "Group regret", "Time of a choice, ms")
+    ]
+    assert top.count("<figure") == 1
+    headings = re.findall(r'<summary><h2 id="(\w+)">', "<details" + folded)
+    assert headings == ["figures", "summary", "calibration", "claims", "targets", "settings"]
+    assert "<details open" not in page
+
+
+def test_the_story_tells_of_five_policies_or_of_the_telling_ones(frame):
+    few = told(frame.filter(pl.col("policy").is_in(["cautious", "uniform", "clairvoyant"])))
+    assert "cautious, which certifies before it plays, kept " in few
+    assert "clairvoyant" not in few
+    assert few.count("earned") == 2 + ("More than 1" in few)
+    many = told(frame)
+    assert many.count("kept ") <= 5
+    shares = [float(share) for share in re.findall(r"kept >?([\d.]+) %", many)]
+    assert shares == sorted(shares, reverse=True)
+    alone = told(frame.filter(policy="uniform").with_columns(groups_touched=pl.lit(0), groups_satisfied=pl.lit(0)))
+    assert "kept" not in alone
+    assert alone.startswith("uniform, which picks at random, earned ")
 
 
 def test_minus_signs_are_true_ones(frame):

@@ -94,7 +94,7 @@ def test_targets_are_shown_as_claims_are(frame, told):
     assert "Target</th>" in said
     assert "Paper</th>" not in said
     assert "in 2 of 3" in said
-    assert '<span class="icon" aria-hidden="true">✗</span>not met' in said
+    assert '<span class="icon" aria-hidden="true">–</span>not judged' in said  # three problems are too few
     assert tables.targets(frame, told | {"data_kind": "synthetic"}) == ""
 
 

@@ -8,6 +8,7 @@ HOLDS, FAILS, REMARK = "holds", "does not hold", "holds with a remark"  # of the
 MET, MISSED = "met", "not met"  # of targets
 SHOWN, NOT_SHOWN = "shown", "not shown"  # of differences that nobody promised
 UNKNOWN = "not measured"
+TOO_SMALL = "not judged"  # measured, in a study that is too small for a verdict
 
 PAPER, TARGETS = "paper", "targets"  # who says what should be seen: the paper, or we, of the cautious policy
 CAUTIOUS, EXACT, SPARSE, RIVAL = "cautious", "tcgp-ucb", "stcgp-ucb", "acc-ucb"

@@ -22,6 +22,7 @@ from superarm.experiments.claim import (
     RIVAL,
     SPARSE,
     TARGETS,
+    TOO_SMALL,
     Claim,
     Measured,
     Missing,
@@ -33,16 +34,19 @@ from superarm.experiments.paper import STUDIES
 _Row = tuple[Any, ...]  # what, how much, measured how, and the levels that the latter two are about
 
 
-def evaluate(frame: pl.DataFrame, source: str = PAPER, *, synthetic: bool = False) -> list[Claim]:
+def evaluate(
+    frame: pl.DataFrame, source: str = PAPER, *, synthetic: bool = False, any_size: bool = False
+) -> list[Claim]:
     """Every claim of the paper, or every target, about the experiment of this table.
 
-    Generated data give no verdicts, and neither do tables without the policies in question.
+    Generated data give no verdicts, and neither do tables without the policies in question, nor fewer rounds or runs
+    than the claim is about, unless ``any_size``.
     """
     study = frame["experiment"][0] if len(frame) else ""
-    return [_judged(row, frame, study, source, synthetic) for row in _table()[source].get(study, ())]
+    return [_judged(row, frame, study, source, synthetic, any_size) for row in _table()[source].get(study, ())]
 
 
-def _judged(row: _Row, frame: pl.DataFrame, study: str, source: str, synthetic: bool) -> Claim:
+def _judged(row: _Row, frame: pl.DataFrame, study: str, source: str, synthetic: bool, any_size: bool) -> Claim:
     claim, expected, measure, *levels = row
     expected = expected.format(*levels)
     try:
@@ -51,7 +55,8 @@ def _judged(row: _Row, frame: pl.DataFrame, study: str, source: str, synthetic: 
         return Claim(claim=claim, expected=expected, remark=f"Needs {missing}.")
     if synthetic:
         return Claim(claim=claim, expected=expected, measured=measured, remark="The data are synthetic.")
-    remark = f"{_shorter(frame, study, source)}{remark}"
+    if not any_size and (shorter := _shorter(frame, study, source)):
+        verdict, remark = TOO_SMALL, shorter
     return Claim(claim=claim, expected=expected, measured=measured, verdict=verdict, remark=remark)
 
 
@@ -61,10 +66,9 @@ def _shorter(frame: pl.DataFrame, study: str, source: str) -> str:
     ours = source == TARGETS
     if rounds >= full.rounds and (runs >= full.runs or not (ours or full.paper_says_runs)):
         return ""
-    if ours:
-        return f"The target is about {full.runs} runs of {full.rounds} rounds; this is {runs} of {rounds}."
-    of_runs = f"{runs} of the paper's {full.runs} runs" if full.paper_says_runs else f"{runs} runs"
-    return f"About a short run ({of_runs}, {rounds} of its {full.rounds} rounds), not the paper's study. "
+    whose = "The target" if ours else "The claim"
+    of_runs = f"{full.runs} runs of " if ours or full.paper_says_runs else ""
+    return f"{whose} is about {of_runs}{full.rounds} rounds; these are {runs} runs of {rounds}: too few to judge."
 
 
 def _table() -> dict[str, dict[str, tuple[_Row, ...]]]:

@@ -248,23 +248,6 @@ def plus_minus(values: np.ndarray, digits: int = 1) -> str:
     return f"{values.mean():.{digits}f}{spread}"
 
 
-def demo_sentence(frame: pl.DataFrame) -> str:
-    """One sentence on the demonstration: of each policy, promises kept and reward."""
-    first, *others = [_one_policy(frame, policy) for policy in paper.DEMONSTRATION]
-    return (
-        f"What was shown: of its promises, {first} of the reward of the best that keeps all; {'; '.join(others)} "
-        "(more than 1 is earned by breaking some)."
-    )
-
-
-def _one_policy(frame: pl.DataFrame, policy: str) -> str:
-    sums = by_run(of(frame, policy)).sum().row(0, named=True)
-    # What is not all is never rounded up to all.
-    percent = min(100.0 * sums["kept"] / sums["touched"], 99.9) if sums["kept"] < sums["touched"] else 100.0
-    reward = sums["reward"] / sums["optimal_reward"]
-    return f"{policy}, which {paper.DEMONSTRATION[policy]}, kept {percent:.1f} % at {reward:.3f}"
-
-
 # Theory -------------------------------------------------------------------------------------------------------
 
 

@@ -300,12 +300,12 @@ def _known_prior(setting: Setting) -> GaussianProcess:
     return GaussianProcess(problem.kernel, problem.noise_std)
 
 
-# What each policy is, in the words of the sentence.
+# What each policy does, in the words of superarm.report.story.
 DEMONSTRATION = {
     "cautious": "certifies before it plays",
-    "tcgp-ucb": "hopes for the best",
-    "tcgp-ts": "samples",
-    "oclok-ucb": "knows no groups",
+    "tcgp-ucb": "is optimistic",
+    "tcgp-ts": "samples from its belief",
+    "oclok-ucb": "ignores groups",
     "uniform": "picks at random",
 }
 

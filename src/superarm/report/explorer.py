@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import altair as alt
@@ -19,7 +20,7 @@ from superarm.report.panels import CHOSEN, POWERS, panel, seen, zero_and_decades
 from superarm.report.theme import Style
 
 WIDTH, HEIGHT = 660, 380
-NARROW = 520  # pixels below which names at points would lie on each other
+NARROW, PHONE = 520, 300  # pixels below which names have other places, and for which these are found
 TIPS = {
     "reward, pooled": "reward_ratio_pooled",
     "reward, mean of runs": "reward_ratio_mean",
@@ -64,13 +65,13 @@ def tradeoff(frame: pl.DataFrame) -> Figure:
     return Figure(
         name="tradeoff",
         title="Reward against broken promises",
-        caption="Up is more reward, left is less group regret. Reward: summed over all rounds and runs, over the same "
-        "sum of the benchmark, which keeps every promise that can be kept and is drawn for comparison. Group regret: "
-        "summed over the rounds of a run, mean over the runs; its scale is logarithmic but for its first step, which "
-        f"reaches down to 0. Bars: ± one sample standard deviation over the runs{bars}, cut at the edges; a "
-        "triangle at the lower edge has less reward than the axis shows. "
-        "Filled and joined: not dominated, which means that no other policy here has as much reward with as little "
-        "group regret. One colour for all settings of a policy. The table beneath has every figure.",
+        caption="Every point is a policy: higher is more reward, further left is less group regret, which says by how "
+        "much promises were missed in a run. A reward of 1 is that of the benchmark, which knows the truth and keeps "
+        "every promise that can be kept. The horizontal axis is logarithmic from its second mark on, so that 0 has a "
+        f"place. Lines through a point: ± one sample standard deviation over the runs{bars}, cut at the edges. "
+        "A triangle at the lower edge: less reward than the axis shows. Filled points, joined by the dashed line: no "
+        "other policy has as much reward with as little group regret. All settings of a policy have one colour. "
+        "Where names would lie on each other, some are left out: point at one to read it.",
         alternative=f"Reward ratio and group regret. Not dominated: {said or 'none'}. The others: {others or 'none'}.",
         panels=() if table.is_empty() else (_panel(table, looks),),
         looks=looks,
@@ -118,9 +119,8 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
     regrets = table["group_regret_mean"].to_list()
     ticks = zero_and_decades(regrets)
     unit = ticks[1]
-    # A little beyond 0, so that a point there stands clear of the axis; and no further than the points.
-    start, end = -0.25 * unit, max(2.0 * unit, 1.6 * max(regrets))
-    scale_x = alt.Scale(type="symlog", constant=unit, domain=[start, end], nice=False)
+    end = max(2.0 * unit, 1.6 * max(regrets))
+    scale_x = alt.Scale(type="symlog", constant=unit, domain=[0.0, end], nice=False)
     low, high = _ends_without_stragglers(table["reward_ratio_pooled"].to_list())
     scale_y = alt.Scale(domain=[low, high], nice=False, zero=False)
     axis = alt.Axis(
@@ -131,7 +131,7 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
         return alt.X(f"{field}:Q").title("group regret, mean over the runs").scale(scale_x).axis(axis)
 
     def up(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q").title("reward / benchmark's, pooled").scale(scale_y).axis(tickCount=6)
+        return alt.Y(f"{field}:Q").title("reward / benchmark's").scale(scale_y).axis(tickCount=6, labelPadding=12)
 
     rows = table.with_columns(
         left=(pl.col("group_regret_mean") - pl.col("group_regret_std")).clip(0.0, end),
@@ -142,18 +142,23 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
         beneath=pl.col("reward_ratio_pooled") < low,
     )
     names = [_short(policy, settings) for policy, settings in rows.select("policy", "settings").iter_rows()]
-    whole = _symlog(end, unit) - _symlog(start, unit)
-    spots = [
-        (WIDTH * (_symlog(regret, unit) - _symlog(start, unit)) / whole, HEIGHT * (high - drawn) / (high - low))
+    shares = [
+        (
+            math.log1p(regret / unit) / math.log1p(end / unit),
+            (high - drawn) / (high - low),
+        )  # as the scale symlog has it
         for regret, drawn in zip(regrets, rows["drawn"], strict=True)
     ]
-    first = sorted(range(len(spots)), key=lambda i: not table["pareto"][i])
-    found = places(spots, names, WIDTH, HEIGHT, first)
-    aligned = {"align": pl.String, "dx": pl.Float64, "dy": pl.Float64}
-    columns = [
-        pl.Series(name, [p and p[i] for p in found], dtype=kind) for i, (name, kind) in enumerate(aligned.items())
-    ]
-    rows = rows.with_columns(*columns, name=pl.Series(names, dtype=pl.String))
+    first = sorted(range(len(shares)), key=lambda i: not table["pareto"][i])
+    rows = rows.with_columns(name=pl.Series(names, dtype=pl.String))
+    aligned = []
+    for width in (WIDTH, PHONE):
+        spots = [(width * x, HEIGHT * y) for x, y in shares]
+        steps = _steps([spots[i] for i in first if table["pareto"][i]])
+        found = places(spots, names, width, HEIGHT, first, steps)
+        for i, (name, kind) in enumerate({"align": pl.String, "dx": pl.Float64, "dy": pl.Float64}.items()):
+            rows = rows.with_columns(pl.Series(f"{name}{width}", [p and p[i] for p in found], dtype=kind))
+            aligned.append(f"{name}{width}")
     # Text, because Vega would call a missing number NaN.
     tips = [
         pl.col(column).map_elements(
@@ -172,15 +177,20 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
     faint = base.encode(opacity=seen(0.45, 0.05))
     shape = alt.when("datum.beneath").then(alt.value("triangle-down")).otherwise(alt.value("circle"))
     dots = base.encode(x=across("group_regret_mean"), y=up("drawn"), shape=shape)
-    text = alt.MarkDef(
-        type="text",
-        baseline="middle",
-        align=alt.ExprRef("datum.align"),
-        dx=alt.ExprRef("datum.dx"),
-        dy=alt.ExprRef("datum.dy"),
-    )
-    visible = alt.when(f"width < {NARROW}").then(alt.value(0)).when(CHOSEN).then(alt.value(1)).otherwise(alt.value(0.1))
-    named = alt.Chart(mark=text).transform_filter("isValid(datum.align)")
+
+    def named(width: int, elsewhere: str) -> alt.Chart:
+        """Names at the places found for this width, not seen on screens elsewhere."""
+        mark = alt.MarkDef(
+            type="text",
+            baseline="middle",
+            align=alt.ExprRef(f"datum.align{width}"),
+            dx=alt.ExprRef(f"datum.dx{width}"),
+            dy=alt.ExprRef(f"datum.dy{width}"),
+        )
+        visible = alt.when(elsewhere).then(alt.value(0)).when(CHOSEN).then(alt.value(1)).otherwise(alt.value(0.1))
+        chart = alt.Chart(mark=mark).transform_filter(f"isValid(datum.align{width})")
+        return chart.encode(x=across("group_regret_mean"), y=up("drawn"), text="name:N", opacity=visible)
+
     layers = [
         alt.Chart()
         .transform_filter("datum.pareto")
@@ -194,7 +204,8 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
         .encode(x=across("group_regret_mean"), y=up("bottom"), y2="top:Q"),
         dots.transform_filter("!datum.pareto").mark_point(size=64, strokeWidth=1.8, filled=False),
         dots.transform_filter("datum.pareto").mark_point(size=110, filled=True),
-        named.encode(x=across("group_regret_mean"), y=up("drawn"), text="name:N", opacity=visible),
+        named(WIDTH, f"width < {NARROW}"),
+        named(PHONE, f"width >= {NARROW}"),
     ]
     kept = ["policy", "group_regret_mean", "base", "name", "pareto", "drawn", "beneath", *aligned]
     bars = ["left", "right", "bottom", "top"]
@@ -203,24 +214,39 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
 
 
 def places(
-    spots: Sequence[tuple[float, float]], names: Sequence[str], width: float, height: float, first: Sequence[int]
+    spots: Sequence[tuple[float, float]],
+    names: Sequence[str],
+    width: float,
+    height: float,
+    first: Sequence[int],
+    lines: Sequence[Box] = (),
 ) -> list[Place | None]:
     """The place beside each point where its name covers no point and no other name; None where there is none.
 
     Spots are in pixels from the left and from the top of a panel of this width and height, which names do not leave;
-    ``first`` are the points in the order in which they choose.
+    ``first`` are the points in the order in which they choose. A name crosses one of the ``lines`` only where it has no
+    other place.
     """
     taken: list[Box] = [(x - REACH, y - REACH, x + REACH, y + REACH) for x, y in spots]
     found: list[Place | None] = [None] * len(spots)
     for i in first:
+        free = []
         for place in PLACES:
             left, top, right, bottom = box = box_of(spots[i], names[i], place)
             inside = left >= 0 and top >= 0 and right <= width and bottom <= height
             if inside and not any(overlap(box, other) for other in taken):
-                taken.append(box)
-                found[i] = place
-                break
+                free.append((any(overlap(box, line) for line in lines), place, box))
+        if free:
+            _, found[i], box = min(free, key=lambda each: each[0])  # the first that crosses no line
+            taken.append(box)
     return found
+
+
+def _steps(spots: Sequence[tuple[float, float]]) -> list[Box]:
+    """The boxes of the line that joins these points: first across, then up."""
+    joined = pairwise(sorted(spots))
+    boxes = [((x, y, to, y), (to, min(y, up), to, max(y, up))) for (x, y), (to, up) in joined]
+    return [(left - 1, top - 1, right + 1, bottom + 1) for both in boxes for left, top, right, bottom in both]
 
 
 def box_of(spot: tuple[float, float], name: str, place: Place) -> Box:
@@ -241,11 +267,6 @@ def _ends_without_stragglers(ratios: list[float]) -> tuple[float, float]:
     near = [ratio for ratio in ratios if ratio >= 0.5 * highest] if highest > 0.0 else ratios
     pad = 0.08 * (highest - min(near)) or 0.05
     return min(near) - pad, highest + pad
-
-
-def _symlog(value: float, unit: float) -> float:
-    """The scale of the same name: linear near 0, logarithmic beyond ``unit``."""
-    return math.copysign(math.log1p(abs(value) / unit), value)
 
 
 def _short(policy: str, settings: str) -> str:

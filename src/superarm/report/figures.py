@@ -22,6 +22,7 @@ SINGLE = 3  # policies that one panel of round-by-round shares holds; more are d
 
 SUPER_ARM = "Super-arm regret (signed)"
 GROUP = "Group regret"
+AT_ZERO = "Bands of a regret that cannot be negative end at 0."
 
 
 def figures(frame: pl.DataFrame, bounds: pl.DataFrame | None = None) -> tuple[Figure, ...]:
@@ -51,7 +52,7 @@ def regret(frame: pl.DataFrame) -> Figure:
         name="regret",
         title="Cumulative regret",
         caption="Regret summed up to round t. That of super arms is signed: below 0 where a policy earned more than "
-        f"the best super arm that keeps every promise. The two axes have different scales. {band(frame)}",
+        f"the best super arm that keeps every promise. The two axes have different scales. {band(frame)} {AT_ZERO}",
         alternative=alternative("Cumulative regret", named),
         panels=_row(named, looks, "regret", "cumulative"),
         looks=looks,
@@ -131,7 +132,10 @@ def against_zeta(frame: pl.DataFrame) -> Figure:
         f"{'' if runs_of(frame) > 1 else ' (none here: there is one run)'}. Between the dots the line is only "
         "a guide.",
         alternative="Final regret against the trade-off parameter. " + "; ".join(said) + ".",
-        panels=tuple(panels.against_zeta(part, title=title, y="at the last round") for title, part in parts.items()),
+        panels=tuple(
+            panels.against_zeta(part, title=title, y="at the last round", floor=_floor(title))
+            for title, part in parts.items()
+        ),
         looks=theme.styles(frame),
     )
 
@@ -155,7 +159,8 @@ def learning(frame: pl.DataFrame) -> Figure:
         name="learning",
         title="Learning curves",
         caption="Cumulative regret divided by t: the average regret of a round so far. It falls towards 0 where regret "
-        f"grows slower than t, and levels off above 0 where it grows in proportion to t. {band(frame)}",
+        f"grows slower than t, and levels off above 0 where it grows in proportion to t. The two axes have different "
+        f"scales. {band(frame)} {AT_ZERO}",
         alternative=alternative("Average regret of a round so far", named),
         panels=_row(named, looks, "learning", "average a round"),
         looks=looks,
@@ -172,7 +177,7 @@ def regret_parts(frame: pl.DataFrame) -> Figure:
         title="What a surplus hides",
         caption="Positive part: the sum of max(0, super-arm regret) up to round t, where a round that earns more than "
         "the benchmark by breaking promises pays for no other round. Signed: the plain sum, where it does. Group "
-        f"regret: the price of such rounds. Each axis has its own scale. {band(frame)}",
+        f"regret: the price of such rounds. Each axis has its own scale. {band(frame)} {AT_ZERO}",
         alternative=alternative("Positive part and signed sum of the super-arm regret, and group regret", named),
         panels=_row(named, looks, "parts", "cumulative"),
         looks=looks,
@@ -269,6 +274,13 @@ def _row(
     named: Mapping[str, pl.DataFrame], looks: Mapping[str, Style], name: str, y: str
 ) -> tuple[alt.LayerChart, ...]:
     return tuple(
-        panels.curves(curve, looks, name=f"{name}_{place}", title=title, y=y)
+        panels.curves(
+            curve.with_columns(pl.col("low").clip(_floor(title))), looks, name=f"{name}_{place}", title=title, y=y
+        )
         for place, (title, curve) in enumerate(named.items())
     )
+
+
+def _floor(title: str) -> float | None:
+    """Every regret but the signed one is at least 0."""
+    return None if title == SUPER_ARM else 0.0

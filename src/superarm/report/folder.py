@@ -50,7 +50,7 @@ def table(frame: pl.DataFrame) -> Group:
         "reward /\nbenchmark's",
         "the same\npooled",
         "group\nregret",
-        "groups\nsatisfied",
+        "promises\nkept",
         f"after\nround {LATE}",
     )
     for head in heads:
@@ -64,7 +64,7 @@ def table(frame: pl.DataFrame) -> Group:
             percent(row["satisfied_pooled"]),
             percent(row["satisfied_late"]),
         )
-    grounds = _listing("policy", "ground of the choice, share of the rounds")
+    grounds = _listing("policy", "why this choice, share of the rounds")
     for policy, kind in found.drop_nulls("kind").select("policy", "kind").iter_rows():
         grounds.add_row(escape(policy), kind)
     return Group(listing, "", grounds) if grounds.row_count else Group(listing)

@@ -11,7 +11,7 @@ import polars as pl
 
 from superarm.experiments.limits import STUDY, by_clients
 from superarm.report import theme
-from superarm.report.markup import scrolling, swatch, text
+from superarm.report.markup import part, scrolling, swatch, text
 from superarm.report.numbers import percent
 
 _HEADS = (
@@ -39,14 +39,14 @@ def section(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
         tables.append(
             f"<h3>Clients: {text(clients)}</h3>" + scrolling(f"Limits of clients: {text(clients)}", head, body)
         )
-    return f"""<section aria-labelledby="limits">
-<h2 id="limits">Limits</h2>
+    told = f"""\
 <p>A limit is broken where the expected leakage of a request, measured by re-runs, is above what its client accepts by \
 two standard errors. Expected to break: what the policy itself stated, by its probabilities. Accuracy is measured on \
 records that serve no other purpose; rewards and the regret of super arms on this page are of that accuracy, after \
 every round, beside a benchmark that draws lots among the requests that truly keep the limits. Figures after ± are \
 standard errors over runs. Leakage is a lower bound, found by one attack: no figure here is a guarantee.</p>
-{"".join(tables)}</section>"""
+{"".join(tables)}"""
+    return part("limits", "Limits", told, opened=True)
 
 
 def _row(row: Mapping[str, Any], mark: str) -> str:

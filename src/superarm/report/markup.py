@@ -27,6 +27,7 @@ VERDICTS = {
     "not met": ("✗", "fails"),
     "shown": ("≈", "remark"),
     "not shown": ("–", "unmeasured"),
+    "not judged": ("–", "unmeasured"),
     "not measured": ("–", "unmeasured"),
 }
 
@@ -48,8 +49,8 @@ def facts(manifest: Mapping[str, Any]) -> str:
     return '<p class="facts">' + "".join(f"<span>{text(part)}</span>" for part in said) + "</p>"
 
 
-def notices(frame: pl.DataFrame, manifest: Mapping[str, Any], found: Sequence[Honesty]) -> str:
-    """Banners: data that are not the paper's, runs that are missing or not finished, policies that are not honest."""
+def notices(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
+    """Banners: data that are not the paper's, runs that are missing or not finished."""
     said = []
     data = str(manifest.get("data") or "")
     kind = manifest.get("data_kind")
@@ -69,13 +70,18 @@ def notices(frame: pl.DataFrame, manifest: Mapping[str, Any], found: Sequence[Ho
                 f"<strong>Not complete.</strong> {frame.height:,} of {expected:,} rounds are there; "
                 "a mean is over the runs that have reached the round."
             )
-    wrong = warnings(found)
-    if wrong:
-        said.append(
-            f"<strong>Overconfident.</strong> {text(' '.join(wrong))} {text(WHAT_TO_DO)} "
-            'Details are under <a href="#calibration">calibration</a>.'
-        )
     return "\n".join(f'<p class="note" role="note">{part}</p>' for part in said)
+
+
+def overconfident(found: Sequence[Honesty]) -> str:
+    """A banner on policies that were surer than they should have been; nothing where none was."""
+    wrong = warnings(found)
+    return (
+        f'<p class="note" role="note"><strong>Overconfident.</strong> {text(" ".join(wrong))} {text(WHAT_TO_DO)} '
+        'See <a href="#calibration">whether the stated probabilities can be trusted</a>.</p>'
+        if wrong
+        else ""
+    )
 
 
 def swatch(style: Style) -> str:
@@ -102,10 +108,10 @@ def legend(looks: Mapping[str, Style]) -> str:
     )
 
 
-def links(sections: str) -> str:
-    """A list item for each of the sections, with a link to its heading."""
-    headings = re.findall(r'<h2 id="(\w+)">([^<]*)</h2>', sections)
-    return "\n".join(f'<li><a href="#{place}">{name}</a></li>' for place, name in headings)
+def part(name: str, title: str, body: str, *, opened: bool = False) -> str:
+    """A part of the page that is folded under its heading until a reader opens it."""
+    state = " open" if opened else ""
+    return f'<details class="part"{state}><summary><h2 id="{name}">{title}</h2></summary>\n{body}\n</details>'
 
 
 def figure(drawn: Figure, beneath: str = "") -> str:

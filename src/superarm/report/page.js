@@ -1,4 +1,4 @@
-// Draws every chart in the colours of the reader's scheme, and again when it changes; the legend isolates policies.
+// Draws charts in the colours of the reader's scheme when their part is opened; the legend isolates policies.
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const charts = read("charts");
@@ -6,24 +6,27 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const buttons = [...document.querySelectorAll(".legend button[data-policy]")];
   const all = document.querySelector(".legend .all");
-  let views = [];
+  const views = new Map();
   let drawing = Promise.resolve();
 
   const chosen = () => buttons.filter((b) => b.getAttribute("aria-pressed") === "true").map((b) => b.dataset.policy);
 
-  async function draw() {
+  async function draw(anew) {
     const root = document.documentElement;
     delete root.dataset.drawn;
     const theme = dark.matches ? "dark" : "light";
-    views.forEach((view) => view.finalize());
-    views = [];
+    if (anew) {
+      views.forEach((view) => view.finalize());
+      views.clear();
+    }
     for (const [id, spec] of Object.entries(charts)) {
       const place = document.getElementById(id);
+      if (views.has(id) || place.closest("details:not([open])")) continue; // what is folded has no width yet
       try {
         const drawn = await vegaEmbed(place.firstElementChild, structuredClone(spec), {
           mode: "vega-lite", renderer: "svg", actions: false, config: themes[theme], tooltip: { theme },
         });
-        views.push(drawn.view);
+        views.set(id, drawn.view);
       } catch (error) {
         place.textContent = "This chart could not be drawn: " + error.message;
         console.error(error);
@@ -36,7 +39,14 @@
   function isolate() {
     const policies = chosen();
     all.hidden = policies.length === 0;
-    for (const view of views) view.signal("isolate", policies).run();
+    for (const view of views.values()) view.signal("isolate", policies).run();
+  }
+
+  function unfold() {
+    const target = location.hash && document.getElementById(location.hash.slice(1));
+    if (!target) return;
+    for (let part = target.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+    target.scrollIntoView();
   }
 
   for (const button of buttons) {
@@ -49,7 +59,10 @@
     buttons.forEach((button) => button.setAttribute("aria-pressed", "false"));
     isolate();
   });
-  const again = () => { drawing = drawing.then(draw); };
-  dark.addEventListener("change", again);
-  again();
+  const again = (anew) => { drawing = drawing.then(() => draw(anew)); };
+  dark.addEventListener("change", () => again(true));
+  for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", () => again(false));
+  addEventListener("hashchange", unfold);
+  unfold();
+  again(true);
 })();

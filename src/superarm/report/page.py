@@ -25,13 +25,17 @@ from superarm.experiments.measures import summary
 from superarm.experiments.paper import STUDIES
 from superarm.report import limits, markup, tables, theme, worlds
 from superarm.report.calibration import honesty
-from superarm.report.explorer import points
 from superarm.report.figure import Figure
 from superarm.report.figures import figures
+from superarm.report.story import story
 from superarm.storage import replace_file
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # the version that Altair writes
 PIXELS = 2.0  # of a PNG for each of the chart
+_HOW = "<p>Point at a curve to read every policy at that round. Press policies in the legend to see only those.</p>\n"
+_NO_SCRIPT = """<noscript><p class="note">The charts on this page are drawn by JavaScript, which is switched off. The \
+same charts are in the folder <code>figures</code> beside this page.</p></noscript>
+"""
 _CLIP = re.compile(r'((?:id="|url\(#)clip)(\d+)(?=["\)])')
 
 
@@ -84,37 +88,27 @@ def page(frame: pl.DataFrame, manifest: Mapping[str, Any], claims: Sequence[Clai
     title = str(manifest.get("title") or manifest.get("experiment") or "Results")
     study = STUDIES.get(str(manifest.get("experiment")))
     explanation = study.explanation if study else ""
-    charts = {f"{f.name}-{n}": _embedded(panel) for f in drawn for n, panel in enumerate(f.panels)}
+    judged = tables.calibration(found, looks) + _figures(drawn, "calibration")
+    charts = {
+        f"{f.name}-{n}": _embedded(panel, alone=len(f.panels) == 1) for f in drawn for n, panel in enumerate(f.panels)
+    }
     themes = {name: theme.config(looks, dark=name == "dark", page=True) for name in ("light", "dark")}
+    table = summary(frame)
+    top = "".join(markup.figure(figure) for figure in drawn if figure.name == "tradeoff")
     main = f"""<main>
-<section aria-labelledby="summary">
-<h2 id="summary">Summary</h2>
-{tables.summary(summary(frame), looks)}
+<section class="top" aria-labelledby="results">
+<h2 id="results">What came out</h2>
+<p class="story">{markup.text(story(frame)).replace(" %", "&nbsp;%")}</p>
+{_NO_SCRIPT}{top}{tables.brief(table, looks)}
+{markup.overconfident(found)}
 </section>
-<div class="charts">
-<section aria-labelledby="figures">
-<h2 id="figures">Figures</h2>
-<p>Point at a curve to read every policy at that round. Press policies in the legend to see only those.</p>
-<noscript><p class="note">The charts on this page are drawn by JavaScript, which is switched off. The same charts are \
-in the folder <code>figures</code> beside this page.</p></noscript>
-</section>
-{markup.legend(looks)}
-{_figures(drawn, "figures", {"tradeoff": tables.tradeoff(points(frame), looks)})}
-<section aria-labelledby="calibration">
-<h2 id="calibration">Calibration</h2>
-{tables.calibration(found, looks)}
-{_figures(drawn, "calibration", {})}</section>
 {worlds.section(frame, manifest) or limits.section(frame, manifest) or tables.problems(frame, manifest)}
-</div>
-<section aria-labelledby="claims">
-<h2 id="claims">Claims of the paper</h2>
-{markup.claims_table(claims)}
-</section>
+{markup.part("figures", "Round by round", _HOW + markup.legend(looks) + _figures(drawn, "figures"))}
+{markup.part("summary", "All figures by policy", tables.summary(table, looks))}
+{markup.part("calibration", "Can the stated probabilities be trusted?", judged)}
+{markup.part("claims", "Claims of the paper", markup.claims_table(claims)) if claims or study else ""}
 {tables.targets(frame, manifest)}
-<section aria-labelledby="settings">
-<h2 id="settings">Settings</h2>
-{markup.settings(manifest)}
-</section>
+{markup.part("settings", "Settings and versions", markup.settings(manifest))}
 </main>"""
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -132,10 +126,7 @@ style-src 'unsafe-inline'; img-src data:">
 <h1>{markup.text(title)}</h1>
 <p class="lead">{markup.text(explanation)}</p>
 {markup.facts(manifest)}
-{markup.notices(frame, manifest, found)}
-<nav aria-label="Sections"><ul>
-{markup.links(main)}
-</ul></nav>
+{markup.notices(frame, manifest)}
 </header>
 {main}
 <footer>Written by <code>superarm report</code> from <code>results.parquet</code> and <code>manifest.json</code>. \
@@ -152,15 +143,15 @@ Equal results give an equal page.</footer>
 """
 
 
-def _figures(drawn: Sequence[Figure], section: str, beneath: Mapping[str, str]) -> str:
-    """The places of a section's figures, each with what stands beneath it."""
-    return "".join(markup.figure(figure, beneath.get(figure.name, "")) for figure in drawn if figure.section == section)
+def _figures(drawn: Sequence[Figure], section: str) -> str:
+    """The places of a section's figures, but for the one at the top of the page."""
+    return "".join(markup.figure(figure) for figure in drawn if figure.section == section and figure.name != "tradeoff")
 
 
-def _embedded(panel: Any) -> dict[str, Any]:
-    """A panel's specification for the page: as wide as its place, configured when it is drawn."""
+def _embedded(panel: Any, *, alone: bool) -> dict[str, Any]:
+    """A panel's specification for the page: as wide as its place; ``alone``, it needs no title but its figure's."""
     spec: dict[str, Any] = panel.properties(width="container").to_dict(validate=False)
-    for key in ("$schema", "config"):
+    for key in ("$schema", "config", "title") if alone else ("$schema", "config"):
         spec.pop(key, None)
     for layer in spec["layer"]:
         for channel in {"color", "strokeDash"} & layer.get("encoding", {}).keys():

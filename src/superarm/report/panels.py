@@ -101,12 +101,14 @@ def curves(
     return panel([*bands, line, *target, dots, pointer], drawn, title, height)
 
 
-def against_zeta(finals: pl.DataFrame, *, title: str, y: str, height: int = 240) -> alt.LayerChart:
+def against_zeta(
+    finals: pl.DataFrame, *, title: str, y: str, floor: float | None = None, height: int = 240
+) -> alt.LayerChart:
     """Final regret of each run (rings), their mean (dots on a line) and ± std (bars) against zeta.
 
-    ``finals`` has zeta, run, value.
+    ``finals`` has zeta, run, value, of which none can be below the ``floor``.
     """
-    mean = over_runs(finals.select("zeta", "value"), "zeta").sort("zeta")
+    mean = over_runs(finals.select("zeta", "value"), "zeta").sort("zeta").with_columns(pl.col("low").clip(floor))
     x = alt.X("zeta:Q").title("trade-off parameter ζ").scale(domain=[0, 1])
     x = x.axis(values=mean["zeta"].to_list(), format=".4~f", labelOverlap=True, labelFlush=False)
 
@@ -215,8 +217,6 @@ def _quoted(title: str) -> str:
 def decades(low: Any, high: Any) -> list[float]:
     """The powers of ten around [low, high], at least two.
 
-    Examples
-    --------
     >>> decades(0.3, 20.0)
     [0.1, 1.0, 10.0, 100.0]
     """

@@ -1,4 +1,4 @@
-"""The tables of the page: summary, trade-off and calibration with a row a policy; problems; targets."""
+"""The tables of the page: results and calibration with a row a policy; problems; targets."""
 
 # ruff: noqa: RUF001  # true signs: dashes, ×, ÷, α
 
@@ -15,7 +15,7 @@ from superarm.experiments.claims import evaluate
 from superarm.experiments.experiment import BENCHMARK, DataKind
 from superarm.experiments.measures import LATE, by_run
 from superarm.report.calibration import Honesty
-from superarm.report.markup import claims_table, scrolling, swatch, text
+from superarm.report.markup import claims_table, part, scrolling, swatch, text
 from superarm.report.numbers import number, percent, spread
 from superarm.report.theme import Style
 
@@ -37,57 +37,63 @@ _SUMMARY: dict[str, _Column] = {
     "Super-arm regret, signed": (spread, "super_arm_regret_mean", "super_arm_regret_std"),
     "Super-arm regret, positive part": (spread, "positive_regret_mean", "positive_regret_std"),
     "Group regret": (spread, "group_regret_mean", "group_regret_std"),
-    "Satisfied groups, pooled": (percent, "satisfied_pooled"),
-    f"Satisfied after round {LATE}, pooled": (percent, "satisfied_late"),
-    "Satisfied groups, mean of runs": (percent, "satisfied_mean"),
+    "Promises kept, pooled": (percent, "satisfied_pooled"),
+    f"Promises kept after round {LATE}, pooled": (percent, "satisfied_late"),
+    "Promises kept, mean of runs": (percent, "satisfied_mean"),
 }
 _CHOICES: dict[str, _Column] = {
+    "Promises broken a run": (number, "broken"),
+    "Expected to break": (number, "predicted"),
     "Select, median ms": (number, "select_ms"),
     "Update, median ms": (number, "update_ms"),
     "Smallest α, at the index": (number, "alpha_min"),
 }
-_TRADEOFF: dict[str, _Column] = {
-    "Reward ÷ benchmark’s, pooled": (spread, "reward_ratio_pooled", "reward_ratio_spread"),
+_BRIEF: dict[str, _Column] = {
+    "Reward": (spread, "reward_ratio_pooled", "reward_ratio_spread"),
+    "Promises kept": (percent, "satisfied_pooled"),
     "Group regret": _SUMMARY["Group regret"],
-    "Satisfied groups, pooled": (percent, "satisfied_pooled"),
-    f"Satisfied after round {LATE}": (percent, "satisfied_late"),
-    "Broken promises a run": (number, "broken"),
-    "Predicted a run": (number, "predicted"),
-    "Select, median ms": (number, "select_ms"),
+    "Time of a choice, ms": (number, "select_ms"),
 }
+
+
+def brief(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
+    """What matters most, one row a policy, the most promises kept first."""
+    rows = table.sort("satisfied_pooled", descending=True, nulls_last=True, maintain_order=True).iter_rows(named=True)
+    body = [_row(row["policy"], looks, _printed(row, _BRIEF)) for row in rows]
+    caption = (
+        "<p><b>Reward</b> is a share of the reward of the best choice that keeps every promise, over all rounds and "
+        "runs together. A promise counts when the policy picks from the group. <b>Group regret</b> is by how much the "
+        "broken promises were missed, summed over a run; the mean over the runs. ± is one standard deviation over the "
+        "runs. The time is the median.</p>"
+    )
+    return scrolling("Results by policy", _head(_BRIEF), body) + caption
 
 
 def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
     """The summary, one row a policy: its results, and how super arms were chosen."""
-    words = {"status": "Solver status, at the index"}
+    words = {"status": "What the solver says of the index"}
     if not table["kind"].is_null().all():
-        words["kind"] = "Ground of the choice"
+        words["kind"] = "Why this choice, share of the rounds"
     body, chosen = [], []
     for row in table.iter_rows(named=True):
         texts = (f'<td class="words">{text(row[name] or "–")}</td>' for name in words)
         body.append(_row(row["policy"], looks, _printed(row, _SUMMARY)))
         chosen.append(_row(row["policy"], looks, _printed(row, _CHOICES), *texts))
     caption = (
-        "<p>Regrets are summed over all rounds of a run. Means ± one sample standard deviation over the runs; pooled: "
-        "summed over all runs first, so that a run in which there was little to earn or to promise counts for "
-        "little. A policy that breaks promises can earn more than the benchmark, which keeps them: read reward and "
-        "super-arm regret together with the group regret.</p>"
+        "<p>Here some numbers stand twice, computed in two ways. <b>Mean of runs</b>: a ratio for each run, then their "
+        "mean ± one sample standard deviation. <b>Pooled</b>: sums over all runs first, then one ratio, as at the top "
+        "of the page; a run in which there was little to earn counts for little. Regrets are summed over the rounds of "
+        "a run. <b>Super-arm regret</b> is the reward missed, beside the best choice that keeps every promise. It is "
+        "negative where a policy earned more by breaking promises; the positive part counts only rounds with less.</p>"
     )
     how = (
-        "<p>How super arms were chosen, and in what time. The solver speaks of the index that the policy gave it, not "
-        "of the truth.</p>"
+        "<p>Broken promises beside those that the policy expected to break, by the probabilities that it stated; how "
+        "choices were made, and how long they took. The solver works on the policy's optimistic estimates (the "
+        "index): it says how good a choice is by these, not by the truth. α is the share of the best possible value "
+        "that it has proved.</p>"
     )
     figures = scrolling("Summary by policy", _head(_SUMMARY), body)
     return caption + figures + how + scrolling("Choices and times by policy", _head(_CHOICES, words.values()), chosen)
-
-
-def tradeoff(points: pl.DataFrame, looks: Mapping[str, Style]) -> str:
-    """The figures of the trade-off explorer, the least group regret first."""
-    body = []
-    for row in points.sort("group_regret_mean", maintain_order=True).iter_rows(named=True):
-        mark = '<td class="holds">✓ not dominated</td>' if row["pareto"] else '<td class="unmeasured">–</td>'
-        body.append(_row(row["policy"], looks, _printed(row, _TRADEOFF), mark))
-    return scrolling("Trade-off by policy", _head(_TRADEOFF, ["Pareto"]), body)
 
 
 def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
@@ -98,10 +104,11 @@ def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
             "results were written by a version that did not record it.</p>"
         )
     caption = (
-        "<p>Mistakes about the truth last, so a run counts once, however long it is. An honest policy is called "
-        "overconfident with a probability of at most 1 % for each verdict. Intervals a tenth too narrow, and 1.2 times "
-        "as many broken promises as predicted, are let pass. “Too few to tell” means that even a large error could go "
-        "unseen, or that more promises broke than are let pass, in too few runs to rule out chance: add runs.</p>"
+        "<p>A policy states intervals for outcomes, and probabilities that promises are kept. This table compares both "
+        "with the truth. A run counts once, however long it is, because a mistake lasts for the whole run. The test "
+        "calls an honest policy overconfident with a probability of at most 1 %. It tolerates intervals that are a "
+        "tenth too narrow, and 1.2 times as many broken promises as expected. “Too few to tell” means that the runs "
+        "are too few to see even a large error: add runs.</p>"
     )
     body = []
     for one in found:
@@ -112,8 +119,8 @@ def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
         body.append(_row(one.policy, looks, [], *cells))
     head = '<th scope="col">Verdict</th>'
     names = [f"Output {output} inside 95&nbsp;%</th>{head}" for output in (1, 2)] + [
-        "Broken</th>",
-        f"Predicted</th>{head}",
+        "Promises broken</th>",
+        f"Expected to break</th>{head}",
     ]
     heads = "".join(f'<th scope="col" class="figure">{name}' for name in names)
     return (
@@ -130,9 +137,9 @@ def _by_kind(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
     ]
     if not body:
         return ""
-    figures = "".join(f'<th scope="col" class="figure">{name}</th>' for name in ("Broken", "Predicted"))
+    figures = "".join(f'<th scope="col" class="figure">{name}</th>' for name in ("Broken", "Expected to break"))
     head = f'{_OPENING}<th scope="col">Rounds</th>{figures}<th scope="col">Verdict</th></tr></thead>'
-    caption = "<p>Promises by kind of round, as few that break in one kind could hide that too many do in another.</p>"
+    caption = "<p>The same by kind of round: too many broken promises of one kind could hide behind another.</p>"
     return caption + scrolling("Promises by kind of round", head, body)
 
 
@@ -185,17 +192,17 @@ def problems(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
         failed=(pl.col("satisfied_late") < KEPT).fill_null(False)
     )
     found = {policy: mine for (policy,), mine in runs.group_by("policy", maintain_order=True)}
-    return f"""<section aria-labelledby="problems">
-<h2 id="problems">Problems</h2>
+    body = f"""\
 <p>Every run is a problem of its own. A ✗ marks problems in which less than {KEPT:g} of the groups touched after round \
-{LATE} were satisfied. Predicted are the broken promises that a policy expected by its own probabilities. A problem \
+{LATE} kept their promise. Expected are the broken promises that a policy expected by its own probabilities. A problem \
 reads: promise, dimension D, kernel with lengthscale l, mean number of groups G, size K (=K: exactly so many; W: whole \
 groups), noise n, and whether groups have caps.</p>
 <h3>All problems together</h3>
 {_overview(found)}
 <h3>Problem by problem</h3>
 {_table(found, described)}
-{"".join(_failures(policy, mine, described) for policy, mine in found.items())}</section>"""
+{"".join(_failures(policy, mine, described) for policy, mine in found.items())}"""
+    return part("problems", "Problem by problem", body, opened=True)
 
 
 def _overview(found: Mapping[str, pl.DataFrame]) -> str:
@@ -255,7 +262,5 @@ def targets(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
     found = evaluate(frame, TARGETS, synthetic=manifest.get("data_kind") == DataKind.SYNTHETIC)
     if all(target.verdict == UNKNOWN for target in found):
         return ""
-    return f"""<section aria-labelledby="targets">
-<h2 id="targets">Targets of the cautious policy</h2>
-{claims_table(found, name="Targets of the cautious policy", against="Target")}
-</section>"""
+    name = "Targets of the cautious policy"
+    return part("targets", name, claims_table(found, name=name, against="Target"))

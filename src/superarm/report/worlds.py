@@ -14,7 +14,7 @@ from superarm.environments.wrong import BEYOND
 from superarm.experiments.kinds import STUDY, TOGETHER, by_kind
 from superarm.report import theme
 from superarm.report.figure import Figure
-from superarm.report.markup import scrolling, swatch, text
+from superarm.report.markup import part, scrolling, swatch, text
 from superarm.report.numbers import number, percent
 from superarm.report.panels import colour, panel, seen
 
@@ -101,13 +101,13 @@ def section(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
         head = f'<table class="summary"><thead><tr><th scope="col">What is wrong</th>{heads}</tr></thead>'
         title = f"<h3>{swatch(looks[policy])}{text(policy)}</h3>"
         tables.append(title + scrolling(f"Worlds of {text(policy)}", head, body))
-    return f"""<section aria-labelledby="worlds_by_kind">
-<h2 id="worlds_by_kind">Worlds</h2>
+    told = f"""\
 <p>Every run is a world of its own, in which something is not as the policies were told. Kept: the share of the \
 touched groups that kept their promise by the expected outcomes, pooled over runs; stated: the mean probability that \
 the policy gave them; certified, broken: of the groups of which it was as sure as it was asked to be, how many broke. \
-Figures after ± are standard errors clustered by run. Of kinds with an asterisk no outcome teaches what is wrong.</p>
-{"".join(tables)}</section>"""
+For kinds with an asterisk, no outcome can show what is wrong. Figures after ± are standard errors clustered by run.</p>
+{"".join(tables)}"""
+    return part("worlds_by_kind", "Kind by kind", told, opened=True)
 
 
 def _row(kind: str, row: Mapping[str, Any]) -> str:
