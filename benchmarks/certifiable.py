@@ -4,11 +4,11 @@ On random problems four things are set beside the best super arms that keep ever
 
 - the policy without a prior, and with the true kernel and noise as a first guess;
 - the same told to believe them to the letter (``learn=False, opening=0``), so that nothing about the model is unknown;
-- the best super arms that are certified under its posterior, found by one who knows what every arm earns: no policy
-  that certifies with these outcomes can earn more in that round.
+- the best super arms that are certified under its posterior, found by one who knows what every arm earns: with these
+  outcomes nothing that is certified earns more in that round. A policy that explores, tries, or plays on credit may.
 
-What lies between the last two is what is not known of the first outcome, and between the last one and 1 what is not
-known of the second.
+What lies between the last one and 1 is what is not known of the second outcome; between the first two and the third,
+what is not known of the model.
 """
 
 from __future__ import annotations
