@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from superarm.logs.log import Log
     from superarm.logs.replay import replay
     from superarm.sharding.catalogue import Catalogue
+    from superarm.sharding.fit_log import fit_log
     from superarm.sharding.picked import ShardedSelection
     from superarm.sharding.round import ShardedRound
     from superarm.sharding.select import select, update
@@ -80,6 +81,7 @@ _LATER = {
     "compare": "superarm.comparison:compare",
     "Catalogue": "superarm.sharding.catalogue:Catalogue",
     "ShardedRound": "superarm.sharding.round:ShardedRound",
+    "fit_log": "superarm.sharding.fit_log:fit_log",
     "ShardedSelection": "superarm.sharding.picked:ShardedSelection",
     "select": "superarm.sharding.select:select",
     "update": "superarm.sharding.select:update",
@@ -181,6 +183,7 @@ __all__ = [
     "Client",
     "AsyncClient",
     "Catalogue",
+    "fit_log",
     "ShardedRound",
     "ShardedSelection",
     "select",

@@ -187,6 +187,12 @@ def _with(function: Callable[..., Any], /, **arguments: Any) -> Callable[[], tup
     return lambda: (function, dict(arguments))
 
 
+def a_log() -> Path:
+    file = folder() / "log.parquet"
+    pl.DataFrame({"x": CONTEXTS[:, 0], "a": PAIRS[:, 0], "b": PAIRS[:, 1]}).write_parquet(file)
+    return file
+
+
 def _of_learners(method: str, /, **arguments: Any) -> Callable[[], tuple[Callable[..., Any], dict[str, Any]]]:
     """A call of learners; a batch that is None is theirs."""
 
@@ -603,6 +609,24 @@ CALLS: dict[str, Call] = {
             "workers": (2, "processes"),
         },
         lookalikes={("environment", "an environment"): "it is one, and large"},
+    ),
+    # --- logs of any length
+    "fit_log": Call(
+        lambda: (
+            sa.fit_log,
+            {
+                "prior": sa.GaussianProcess(KERNEL, 0.1),
+                "log": a_log(),
+                "contexts": ["x"],
+                "outcomes": ["a", "b"],
+                "workers": 1,
+                "learn": False,
+                "at_most": 100,
+                "leaf_rows": 3,
+            },
+        ),
+        takes={"learn": ("booleans",)},
+        most={"workers": (2, "processes")},
     ),
     # --- many learners
     "Learners": Call(

@@ -63,7 +63,7 @@ LARGEST_BASIS = 3000
 
 def _without_data(fields: Fields) -> Fields:
     """The data are in the history of the posterior, too."""
-    return {name: value for name, value in fields.items() if name != "data"}
+    return {"released": False, **{name: value for name, value in fields.items() if name != "data"}}
 
 
 @storable(upgrade=_without_data)
@@ -81,6 +81,7 @@ class LowRankEngine:
     weight: float  # sum_i k(x_i, x_i) / s2_i over the data
     completeness: float  # residual share of that weight when the basis was chosen
     grown: bool = False  # whether points joined the basis when the data were gone
+    released: bool = False  # whether the data were never kept, as those of a log
 
     @staticmethod
     def of(kernel: Kernel, data: Observations, most: int) -> LowRankEngine | None:
@@ -91,7 +92,7 @@ class LowRankEngine:
         enough = min(most, 4 * len(sample) // 5)
         if len(greedy_pivots(kernel, nothing, sample, COMPLETE, enough + 1)) > enough:
             return None
-        kept = _pivots(kernel, nothing, data.points, most)
+        kept = complete_pivots(kernel, nothing, data.points, most)
         return None if kept is None else _built(kernel, kept, data)
 
     @property
@@ -106,7 +107,7 @@ class LowRankEngine:
     @property
     def needs_data(self) -> bool:
         """Whether they are still asked for."""
-        return self.distinct <= REMEMBERED
+        return self.distinct <= REMEMBERED and not self.released
 
     @property
     def error_bound(self) -> float:
@@ -151,7 +152,7 @@ class LowRankEngine:
         if engine.error_bound <= EXACTNESS / 2 or completeness <= 4 * self.completeness:
             return engine
         seen, kernel = data().present(), self.sparse.kernel
-        more = _pivots(kernel, self.sparse.basis, seen.points, max(0, engine.distinct // 2 - self.rank))
+        more = complete_pivots(kernel, self.sparse.basis, seen.points, max(0, engine.distinct // 2 - self.rank))
         return engine if more is None else _built(kernel, np.concatenate([self.sparse.kept, more]), seen)
 
     def predict(self, points: Array, data: Data) -> tuple[Array, Array]:
@@ -207,7 +208,7 @@ class LowRankEngine:
         return replace(self, sparse=self.sparse.column(j))
 
 
-def _pivots(kernel: Kernel, basis: Basis, points: Array, most: int) -> Array | None:
+def complete_pivots(kernel: Kernel, basis: Basis, points: Array, most: int) -> Array | None:
     """Points that complete a basis at the data and, if that takes no more than ``most``, all around them."""
     for candidates in (np.concatenate([points, _around(kernel, points)]), points):
         chosen = greedy_pivots(kernel, basis, candidates, COMPLETE, most + 1)

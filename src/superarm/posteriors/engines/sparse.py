@@ -116,9 +116,11 @@ class SparseEngine:
             residual = _residual(prior, _squares(phi))
             unrepresented += float((residual / noise[part]).sum())
             poorest = max(poorest, float((residual / np.where(prior > 0, prior, 1.0)).max(initial=0.0)))
-            rows = np.concatenate([phi.T, data.means[part]], axis=1) / np.sqrt(noise[part])[:, None]
-            with suited_to(2 * size**2 * len(rows)):
-                root = lapack.dtpqrt(0, min(32, size), root, rows, overwrite_a=1, overwrite_b=1)[0]
+            columns = np.concatenate([phi, data.means[part].T])
+            columns /= np.sqrt(noise[part])
+            with suited_to(2 * size**2 * columns.shape[1]):
+                # Transposed, they are in the order that LAPACK takes without a copy.
+                root = lapack.dtpqrt(0, min(32, size), root, columns.T, overwrite_a=1, overwrite_b=1)[0]
         return replace(
             self,
             root=np.ascontiguousarray(root),

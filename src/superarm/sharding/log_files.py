@@ -1,0 +1,122 @@
+"""Logged outcomes on disk: Parquet files in the order of their names, cut into leaves of at most so many rows.
+
+Which rows a leaf has follows from the files and from nothing else, so that whoever reads it, and with how many others,
+finds the same.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from superarm.arguments import Array, listed
+from superarm.errors import InvalidArgument, UnexpectedData, safe_repr
+from superarm.round import LARGEST
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of the columns that are read."""
+
+    contexts: tuple[str, ...]
+    outcomes: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Some rows of a file."""
+
+    file: str
+    first: int
+    rows: int
+
+    def read(self, columns: Columns) -> tuple[Array, Array]:
+        """Contexts (n, D) and outcomes (n, 2), NaN where one is missing; or an error that names the file."""
+        names = [*columns.contexts, *columns.outcomes]
+        try:
+            frame = pl.scan_parquet(self.file).slice(self.first, self.rows)
+            read = frame.select(pl.col(name).cast(pl.Float64) for name in names).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _unexpected(self.file, error) from None
+        if len(read) != self.rows:
+            raise UnexpectedData(self.file, "the rows that it had when the fit began", "others")
+        d = len(columns.contexts)
+        both = np.column_stack([series.to_numpy() for series in read.iter_columns()])  # what is null is NaN
+        x, y = np.ascontiguousarray(both[:, :d]), np.ascontiguousarray(both[:, d:])
+        if not np.isfinite(x).all():
+            row = int(np.flatnonzero(~np.isfinite(x).all(axis=1))[0])
+            raise UnexpectedData(self.file, "finite contexts", f"{x[row]} in row {self.first + row}")
+        wrong = ~(np.isnan(y) | (np.abs(y) <= LARGEST))
+        if wrong.any():
+            raise UnexpectedData(self.file, f"outcomes from {-LARGEST} to {LARGEST}, or none", y[wrong][0])
+        return x, y
+
+
+def checked_columns(contexts: Any, outcomes: Any) -> Columns:
+    """Names of columns, every one once."""
+    contexts = _names("contexts", contexts, "the names of the context columns")
+    outcomes = _names("outcomes", outcomes, "the names of both columns of outcomes")
+    if not contexts:
+        raise InvalidArgument("contexts", "the names of the context columns", "none")
+    if len(outcomes) != 2:
+        raise InvalidArgument("outcomes", "the names of both columns of outcomes", f"{len(outcomes)} names")
+    return Columns(contexts, (outcomes[0], outcomes[1]))
+
+
+def _names(argument: str, value: Any, expected: str) -> tuple[str, ...]:
+    names = listed(argument, value, expected)
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise InvalidArgument(argument, f"{expected}, each once", safe_repr(value))
+    return tuple(names)
+
+
+def leaves_of(log: Any, columns: Columns, leaf_rows: int) -> list[Leaf]:
+    """The leaves of all files, in order."""
+    found = []
+    for file in _files(log):
+        try:
+            schema = pl.read_parquet_schema(file)
+            rows = int(pl.scan_parquet(file).select(pl.len()).collect().item())
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _unexpected(file, error) from None
+        names = [*columns.contexts, *columns.outcomes]
+        if missing := [name for name in names if name not in schema]:
+            raise UnexpectedData(file, f"the columns {names}", f"none called {missing}")
+        if wrong := [name for name in names if not (schema[name].is_numeric() or schema[name] == pl.Boolean)]:
+            raise UnexpectedData(file, "columns of numbers", f"{wrong[0]} of type {schema[wrong[0]]}")
+        found += [Leaf(file, first, min(leaf_rows, rows - first)) for first in range(0, rows, leaf_rows)]
+    return found
+
+
+def _files(log: Any) -> list[str]:
+    """The files of a pattern, a folder or a list, sorted by name."""
+    expected = "a pattern as 'log/*.parquet', a folder, or a list of files"
+    given: Sequence[Any] = [log] if isinstance(log, (str, os.PathLike)) else listed("log", log, expected)
+    files: list[str] = []
+    for each in given:
+        try:
+            path = os.fspath(each)
+            if not isinstance(path, str) or not path or "\0" in path:
+                raise TypeError
+        except TypeError:
+            raise InvalidArgument("log", expected, safe_repr(each)) from None
+        if Path(path).is_dir():
+            files += map(str, Path(path).glob("*.parquet"))
+        elif Path(path).exists():
+            files.append(path)
+        else:
+            files += glob.glob(path, recursive=True)
+    if not files:
+        raise InvalidArgument("log", expected, f"no file is there: {safe_repr(log)[:200]}")
+    return sorted(set(files))
+
+
+def _unexpected(file: str, error: Exception) -> UnexpectedData:
+    return UnexpectedData(file, "a Parquet file of numbers", str(error).partition("\n")[0])
