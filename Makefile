@@ -133,7 +133,7 @@ $(DEV): $(RUNTIME) requirements-dev.lock
 
 # The libraries that the benchmarks compare with, each family in an environment of its own: they need other versions of
 # NumPy. One that cannot be installed here is left out, and the benchmarks say so.
-peers: $(PEERS)/torch/.ready $(PEERS)/tensorflow/.ready
+peers: $(PEERS)/torch/.ready $(PEERS)/tensorflow/.ready $(PEERS)/vowpal/.ready
 
 $(PEERS)/%/.ready: benchmarks/peers/%.txt | $(MADE)
 	@echo "installing the packages of $< in $(@D)"

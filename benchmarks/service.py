@@ -4,6 +4,10 @@ Eight clients, a session each, 60-arm rounds, tokens, metrics and logs on, TCGPU
 how many durable decisions the server makes in a second of one core, alone and with one call of feedback each, and which
 share of that the framework takes: the same requests, answered by Litestar with an answer that is there already. Times
 are of the server's CPU, so that clients on the same machine, and other programs, count for nothing.
+
+Beside it what users would pick instead, where `make peers` could install it: Vowpal Wabbit, by its library, as the
+wheel has no daemon. It picks one arm and has no promises, and nothing is durable. Ax's service API is left out: it
+proposes points of a search space one after the other, fits a model for each, and has no rounds of given arms.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from typing import Any
 import numpy as np
 
 import superarm as sa
+from benchmarks.peers.roster import ENVIRONMENTS
 from superarm.service import tokens
 from superarm.sessions.stores.shelf import shelf_at
 
@@ -183,6 +188,17 @@ Said(uvicorn.Config(app, port=0, access_log=False, log_config=None)).run()
 """
 
 
+def vowpal(seconds: float) -> str:
+    """What Vowpal Wabbit does in a second of one core, in words."""
+    python = ENVIRONMENTS / "vowpal" / "bin" / "python"
+    if not python.exists():
+        return "Vowpal Wabbit is not installed here: make peers"
+    script = str(Path(__file__).parent / "peers" / "vowpal.py")
+    told = subprocess.run([python, script, str(seconds / 5)], capture_output=True, text=True, check=True).stdout
+    alone, both = map(float, told.split())
+    return f"Vowpal Wabbit (one arm, no promises, not durable, no HTTP):  {alone:.0f}, with an outcome each {both:.0f}"
+
+
 def main(seconds: float = SECONDS, said: Callable[[str], None] = print) -> bool:
     """Measure, and say it; whether what is asked is met."""
     with tempfile.TemporaryDirectory() as folder:
@@ -216,6 +232,7 @@ def main(seconds: float = SECONDS, said: Callable[[str], None] = print) -> bool:
     said(f"  with one call of feedback each:            {both.rate:7.0f}")
     said(f"the bare framework, requests a core-second:  {bare.rate:7.0f}   share {share:.3f} (asked: {MOST_SHARE})")
     said(f"a session at hand, one thread:               {own:7.0f}")
+    said(vowpal(seconds))
     said(f"latency of a decision, wall: median {p50:.1f} ms, p99 {p99:.1f} ms; {alone.decisions} decisions")
     return alone.rate >= LEAST and share <= MOST_SHARE
 

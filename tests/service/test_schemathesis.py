@@ -5,6 +5,7 @@ at random hardly one is whole.
 """
 
 import json
+import os
 import random
 import threading
 import time
@@ -25,7 +26,7 @@ from superarm.service.app import application
 from superarm.service.serving import serving
 from superarm.service.sessions import Sessions
 
-CASES = 40  # of each of some 25 operations
+CASES = int(os.environ.get("SUPERARM_CASES", "40"))  # of each of some 25 operations
 CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
 dice = random.Random(0)
 made: list[dict] = []
@@ -105,8 +106,8 @@ def test_every_answer_is_within_the_document(api):
         asked.add(operation.path)
     assert not faults, "\n\n".join(faults)
     assert len(asked) >= 18
-    assert sum(statuses.values()) >= 800, statuses
-    assert len(made) >= 10, statuses  # decisions came of it
+    assert sum(statuses.values()) >= 20 * CASES, statuses
+    assert len(made) >= CASES // 4, statuses  # decisions came of it
 
 
 def asker(operation):
