@@ -12,7 +12,12 @@ from latex2mathml.converter import convert
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[1]
-PAGES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md", "benchmarks.md": "benchmarks/results.md"}
+PAGES = {
+    "changelog.md": "CHANGELOG.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "security.md": "SECURITY.md",
+    "benchmarks.md": "benchmarks/results.md",
+}
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -33,7 +38,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     text = re.sub(r"^```python\n(?=>>>)", "```pycon\n", markdown, flags=re.MULTILINE)
     up = "../" * page.file.src_uri.count("/")
     if page.file.src_uri in PAGES.keys() - {"benchmarks.md"}:
-        text = text.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
+        text = re.sub(r"\]\(([A-Z]+\.md)", lambda named: f"]({named[1].lower()}", text.replace("](docs/", "]("))
     return re.sub(r"(?<!\[)`docs/(\w+\.md)`", lambda named: f"[{named[1]}]({up}{named[1]})", text)
 
 
