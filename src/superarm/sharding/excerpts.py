@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -19,6 +19,15 @@ from superarm.sharding.round import ShardedRound
 from superarm.slim import Excerpt
 
 
+@dataclass(frozen=True, eq=False)
+class AtMostOfMany(AtMost):
+    """At most k arms of a round, only some of which are here."""
+
+    def totals(self, arms: int) -> tuple[int, int]:
+        assert self.k is not None
+        return 0, self.k
+
+
 def excerpt(round: ShardedRound, rows: pl.DataFrame) -> tuple[Excerpt, IntArray]:
     """Some rows as a round, and of each of its groups which one it is of all."""
     arms = round.arms
@@ -29,7 +38,7 @@ def excerpt(round: ShardedRound, rows: pl.DataFrame) -> tuple[Excerpt, IntArray]
     if round.weights is not None:
         reward = replace(cast(TransformedSum, reward), weights=rows[round.weights].to_numpy())
     least, most = round.totals
-    feasible = Exactly(most, per_group=round.caps[positions]) if least else AtMost(most, round.caps[positions])
+    feasible = Exactly(most, per_group=round.caps[positions]) if least else AtMostOfMany(most, round.caps[positions])
     excerpt = Excerpt(
         t=round.t,
         contexts=np.ascontiguousarray(rows.select(arms.contexts).to_numpy(), dtype=np.float64),

@@ -6,6 +6,7 @@ The super arm is the same for any sharding, bit for bit, and as good as that of 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from superarm.oracles.automatic import Automatic
 from superarm.oracles.decomposition.decomposition import Decomposition
 from superarm.oracles.good_subgroups import ENUMERATE_AT_MOST, GoodSubgroups
 from superarm.oracles.oracle import additive_scores
+from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.learner import LearningPolicy, found_by
 from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.policies.ties import lots
@@ -25,6 +27,7 @@ from superarm.rewards.normal_forms import Blocks, Filter, WeightedSum, Witness
 from superarm.rewards.promise import Promise
 from superarm.selection import Selection
 from superarm.sharding.attainable import Part, attainable, merged
+from superarm.sharding.cautious import select_cautiously
 from superarm.sharding.excerpts import excerpt
 from superarm.sharding.picked import ShardedSelection
 from superarm.sharding.round import ShardedRound
@@ -36,7 +39,9 @@ from superarm.workers.workers import Workers, in_order
 MOST_WHOLE = 20_000  # arms of a round that are gathered, all of them, where none can be left out
 
 
-def select(policy: TCGPUCB, round: ShardedRound, *, workers: int | str | Workers = "here") -> ShardedSelection:
+def select(
+    policy: TCGPUCB | CautiousTCGPUCB, round: ShardedRound, *, workers: int | str | Workers = "here"
+) -> ShardedSelection:
     """Pick a super arm of a sharded round; pure.
 
     Value, bound, status and margins are those of a plain round with the same arms, and so are the arms, up to ties
@@ -45,7 +50,8 @@ def select(policy: TCGPUCB, round: ShardedRound, *, workers: int | str | Workers
     Parameters
     ----------
     policy
-        a :class:`~superarm.TCGPUCB` with an exact oracle
+        a :class:`~superarm.TCGPUCB` or :class:`~superarm.CautiousTCGPUCB` with an exact oracle. Where the cautious one
+        does not certify, as it explores or plays on credit, all arms are gathered, up to 1,000,000: ``whole`` says so
     round
         the round
     workers
@@ -54,6 +60,9 @@ def select(policy: TCGPUCB, round: ShardedRound, *, workers: int | str | Workers
     """
     instance("round", round, ShardedRound, "a superarm.ShardedRound")
     _check_policy(policy)
+    if isinstance(policy, CautiousTCGPUCB):
+        with opened(workers) as those:
+            return select_cautiously(policy, round, those, partial(_picked, policy, round))
     if all(_is_prunable(promise, round) for promise in round.promises):
         asked = Asked(policy=policy, round=round)
         with opened(workers) as those:
@@ -75,15 +84,15 @@ def update(policy: LearningPolicy, picked: ShardedSelection, outcomes: Any, nois
 
     The policy learns what it would learn from a plain round with all the arms.
     """
-    instance("policy", policy, LearningPolicy, "a TCGPUCB")
+    instance("policy", policy, LearningPolicy, "a TCGPUCB or CautiousTCGPUCB")
     instance("picked", picked, ShardedSelection, "what superarm.select returned")
     policy.update(picked.round, picked.arms, outcomes, noise_std)
 
 
 def _check_policy(policy: Any) -> None:
-    if type(policy) is not TCGPUCB:
-        raise InvalidArgument("policy", "a TCGPUCB", type_of(policy))
-    if policy.batch_aware:
+    if type(policy) not in (TCGPUCB, CautiousTCGPUCB):
+        raise InvalidArgument("policy", "a TCGPUCB or CautiousTCGPUCB", type_of(policy))
+    if isinstance(policy, TCGPUCB) and policy.batch_aware:
         raise InvalidArgument("policy", "one that is not batch_aware: that needs all arms together", "batch_aware=True")
     if not isinstance(policy.oracle, (Automatic, Decomposition)):
         expected = "one with the oracle Automatic or Decomposition: others may need arms that are left out"
@@ -133,18 +142,18 @@ def _solved(policy: TCGPUCB, round: ShardedRound, parts: list[Kept]) -> ShardedS
     good = GoodSubgroups(found, satisfying, order, attainable=possible)
     selection = found_by(policy.oracle(reward, found, good))
     sent = sum(part.size for part in parts)
-    return _picked(policy, round, frame, rows, found, selection, sent, False)
+    return _picked(policy, round, frame, rows, found, selection, sent)
 
 
 def _picked(
-    policy: TCGPUCB,
+    policy: TCGPUCB | CautiousTCGPUCB,
     round: ShardedRound,
     frame: pl.DataFrame,
     rows: IntArray,
     found: Excerpt,
     selection: Selection,
     sent: int,
-    whole: bool,
+    whole: bool = False,
 ) -> ShardedSelection:
     """The selection with its arms numbered anew, and the round that a policy learns from."""
     arms = selection.arms
@@ -158,8 +167,13 @@ def _picked(
     mine = np.arange(len(arms))
     mine.setflags(write=False)
     groups = tuple(replace(group, arms=tuple(sorted(place[arm] for arm in group.arms))) for group in selection.groups)
-    posterior, points = policy.learner.view(learnt)
-    renumbered = replace(selection, arms=mine, groups=groups, belief=posterior.predict(points[mine]))
+    belief = selection.belief
+    if belief is None:
+        posterior, points = policy.learner.view(learnt)
+        belief = posterior.predict(points[mine])
+    else:
+        belief = belief[np.searchsorted(selection.arms, arms)]
+    renumbered = replace(selection, arms=mine, groups=groups, belief=belief)
     ids = None if round.arms.id is None else frame[round.arms.id].gather(arms).to_list()
     return ShardedSelection(
         selection=renumbered,

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from superarm import storage
-from superarm.arguments import Array, IntArray, Mask, Seed, between, non_negative, whole_number
+from superarm.arguments import Array, IntArray, Seed, between, non_negative, whole_number
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.cautious import start_up
@@ -26,7 +26,8 @@ from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.certificates.limits import NO_LIMITS, Limits
 from superarm.policies.cautious.certificates.widening import NONE, Widening
 from superarm.policies.cautious.delayed import MindsDecisions
-from superarm.policies.cautious.explore import Uncertainty
+from superarm.policies.cautious.elsewhere import Beyond, Elsewhere
+from superarm.policies.cautious.explore import teaching
 from superarm.policies.cautious.grounds import CertifiedGrounds
 from superarm.policies.cautious.ledger import Ledger
 from superarm.policies.cautious.opening import opening
@@ -184,7 +185,7 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
             ask=self.select,
         )
 
-    def _decide(self, round: Round) -> tuple[Search, Selection]:
+    def _decide(self, round: Round, elsewhere: Elsewhere | None = None) -> tuple[Search, Selection]:
         start = time.perf_counter()
         posterior, points = self.learner.view(round)
         coming = self._coming(round, points)
@@ -194,6 +195,8 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         full = bool(waits)
         found = known = None
         if self._starting(round, posterior):
+            if elsewhere is not None:
+                raise Beyond
             known = start_up.seen(posterior)
             seen = known + (0 if coming is None else len(coming))
             enough = seen >= start_up.LEAST
@@ -205,7 +208,7 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
             full = bool(waits)  # nothing is certified yet
         if found is None:
             waits = waits or self._out(round, self.exploring_out, explorers=True)
-            search = self._search(round, posterior, points, coming)
+            search = self._search(round, posterior, points, coming, elsewhere)
             kind, chosen, reasons = self._choose(search, full, bool(waits))
         else:
             kind, chosen = found
@@ -226,7 +229,14 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         """Whether the second outcome is another than it once was."""
         return self.learner.model is not None and self.learner.model.since[1] > 0
 
-    def _search(self, round: Round, posterior: Posterior, points: Array, coming: Array | None = None) -> Search:
+    def _search(
+        self,
+        round: Round,
+        posterior: Posterior,
+        points: Array,
+        coming: Array | None = None,
+        elsewhere: Elsewhere | None = None,
+    ) -> Search:
         belief, eps = posterior.predict(points), 1.0 - self.confidence
         passing = 0.0 if self.learner.model is None else self.learner.model.passing
         covarying = cast(CovaryingPosterior, posterior)
@@ -243,6 +253,7 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
             order=self.learner.tie_order(round),
             eps=eps,
             coming=coming,
+            elsewhere=elsewhere,
         )
 
     def _choose(self, search: Search, full: bool, waits: bool) -> tuple[Kind, Candidate, Reasons]:
@@ -260,19 +271,11 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
             learns = self.learner.learning is not None
             kind, chosen = uncertified(search, best, known, self.must_teach, learns=learns, broke=self._broke)
             return kind, chosen, reasons
-        teaches = self._teaches(search)
+        teaches = teaching(search.judge, self.must_teach, search.coming)
         opened, reasons = opening(best, search, self.ledger.expectant(), teaches)
         tried = opened or trial(best, search, balance=self.ledger.account.savings, teaches=teaches)
         chosen = tried or best
         return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen, reasons
-
-    def _teaches(self, search: Search) -> Mask:
-        """(M,) the arms whose second outcome would still teach something."""
-        enough = self.must_teach * search.judge.noise
-        teaches = np.square(search.judge.belief.std[:, 1]) - search.judge.passing >= enough
-        if search.coming is not None and teaches.any():
-            teaches &= Uncertainty(search.judge, search.coming).variance - search.judge.passing >= enough
-        return teaches
 
     def update(self, round: Round, arms: Any, outcomes: Any, noise_std: Any = None) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came.

@@ -103,6 +103,15 @@ class Uncertainty:
         return self.columns[i]
 
 
+def teaching(judge: Judge, must_teach: float, coming: Array | None) -> Mask:
+    """(M,) the arms whose second outcome would still teach something, beside those at points ``coming``, (o, P)."""
+    enough = must_teach * judge.noise
+    teaches: Mask = np.square(judge.belief.std[:, 1]) - judge.passing >= enough
+    if coming is not None and teaches.any():
+        teaches &= Uncertainty(judge, coming).variance - judge.passing >= enough
+    return teaches
+
+
 class Exposure:
     """Expected group regret of the picked arms of each group, and with one more arm."""
 

@@ -155,6 +155,9 @@ def _told(search: Search, parts: list[IntArray]) -> Mask:
     """
     judge, std, codes = search.judge, search.belief.std[:, 1], search.round.grouping.codes
     arms = np.array([part[np.argmin(std[part])] for part in parts], dtype=np.intp)
+    if search.elsewhere is not None:
+        by_others, by_own, several = search.elsewhere.explained(judge.points[arms], std[arms], arms)
+        return (by_others > TOLD) | (several & (by_others >= by_own))
     covariance = judge.posterior.covariance(judge.points[arms], judge.points)[1]
     with np.errstate(divide="ignore", invalid="ignore"):
         explained = np.square(covariance) / np.square(std[arms][:, None] * std)
@@ -162,8 +165,7 @@ def _told(search: Search, parts: list[IntArray]) -> Mask:
     explained[np.arange(len(arms)), arms] = 0.0
     mine = codes[arms][:, None] == codes
     by_others, by_own = (np.where(which, explained, 0.0).max(axis=1, initial=0.0) for which in (~mine, mine))
-    several: Mask = mine.sum(axis=1) > 1
-    told: Mask = (by_others > TOLD) | (several & (by_others >= by_own))
+    told: Mask = (by_others > TOLD) | ((mine.sum(axis=1) > 1) & (by_others >= by_own))
     return told
 
 

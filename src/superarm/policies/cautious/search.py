@@ -9,6 +9,7 @@ from superarm.arguments import Array, IntArray, Mask
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.oracles.oracle import SuperArmOracle
 from superarm.policies.cautious.certificates.judge import Judge, Judged
+from superarm.policies.cautious.elsewhere import Beyond, Elsewhere
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import reward_of
 from superarm.round import Round
@@ -38,6 +39,12 @@ class Search(ABC):
     order: IntArray  # (M,) of ties
     eps: float
     coming: Array | None = None  # (o, P) points of decisions that are out: outcomes there teach, but certify nothing
+    elsewhere: Elsewhere | None = None  # arms of the round that were left out; None: all are here
+
+    def needs_all_arms(self) -> None:
+        """Say so where they are not here."""
+        if self.elsewhere is not None:
+            raise Beyond
 
     def candidate(self, arms: IntArray, *, selection: Selection | None = None, underfilled: bool = False) -> Candidate:
         """A super arm with its verdicts."""

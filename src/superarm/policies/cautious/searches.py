@@ -17,6 +17,7 @@ from superarm.errors import UnsolvableRound
 from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.cautious.certificates.certificate import Surrogate
+from superarm.policies.cautious.elsewhere import WIDEST
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.vouched import with_safe
 from superarm.rewards.reward import reward_of
@@ -157,15 +158,19 @@ class SubsetSearch(Search):
 
     def _something_certified(self) -> bool:
         """Whether an empty super arm only means that nothing certified is worth having: asked with every reward 1."""
+        self.needs_all_arms()  # of equal rewards ties decide
         anything = self._solve(np.ones(len(self.round)))
         return anything is not None and bool((anything.judged.p_broken <= self.eps).any())
 
     def hopeful(self) -> Mask:
         """(G,) those that keep it at the 1 - eps quantile of each arm, or whose index cannot rule it out."""
-        attainable: Mask = self._hoping(1.0 - self.eps).attainable | ~self.movable
+        if self.elsewhere is not None:
+            return self.elsewhere.hopeful.copy()
+        attainable: Mask = self.hoping(1.0 - self.eps).attainable | ~self.movable
         return attainable
 
-    def _hoping(self, level: float) -> GoodSubgroups:
+    def hoping(self, level: float) -> GoodSubgroups:
+        """What is good where every promise is judged at the ``level`` quantile of each arm."""
         satisfying = self._mean + self.movable[self._codes] * self.sign * float(ndtri(level)) * self._std
         return GoodSubgroups(self.round, satisfying, self.order)
 
@@ -174,7 +179,7 @@ class SubsetSearch(Search):
 
     def optimistic(self, level: float) -> IntArray | None:
         """The arms of the best super arm where every promise is judged at the ``level`` quantile of each arm."""
-        selection = self._answer(self.index, self._hoping(level))
+        selection = self._answer(self.index, self.hoping(level))
         return None if selection is None else selection.arms
 
     def admitting(self, group: int, level: float) -> Candidate | None:
@@ -190,6 +195,8 @@ class SubsetSearch(Search):
         return None if found is None else with_safe(found, self)
 
     def _pessimistic(self) -> Array:
+        if not (np.abs(self.factor) <= WIDEST).all():
+            self.needs_all_arms()
         width = float(ndtri(1.0 - self.eps)) * (self.factor * self.movable)[self._codes] * self._std
         satisfying: Array = self._mean - self.sign * width
         return satisfying
@@ -210,7 +217,9 @@ class SubsetSearch(Search):
         """What the oracle finds; None where nothing is good."""
         try:
             if good.is_empty():
-                return None
+                if self.elsewhere is None or self.elsewhere.empty_is_known:
+                    return None
+                self.needs_all_arms()
         except UnsolvableRound:  # subgroups too many to list; an oracle that does without a list may know
             pass
         return self.oracle(index, self.round, good)

@@ -35,6 +35,7 @@ def uncertified(
     broke
         whether the second outcome is another than it once was
     """
+    search.needs_all_arms()
     risk = RISKY if learns else 1.0
     hopeful, coming = search.hopeful(), search.coming
     arms = explore(known, search.judge, search.index, search.order, hopeful, risk=risk, coming=coming)

@@ -14,7 +14,7 @@ from superarm.oracles.decomposition.compiled.counts import combine, largest_tota
 from superarm.oracles.decomposition.compiled.dominance import subsets_of_blocks
 from superarm.oracles.decomposition.compiled.entries import arms_of, refine
 from superarm.oracles.decomposition.compiled.lagrangian import CLOSE, first_bounds
-from superarm.oracles.decomposition.compiled.ranking import lay_out
+from superarm.oracles.decomposition.compiled.ranking import lay_out, unbeaten_in_three
 
 
 def warm_up() -> None:
@@ -36,9 +36,11 @@ def warm_up() -> None:
     )  # fmt: skip
     combine(entry_start, L, 0, 2, counts)
     largest_total(entry_start, L, 2)
+    unbeaten_in_three(group_start, a, g, cap, np.zeros(4, dtype=np.bool_))
     subsets_of_blocks(np.array([0, 2, 3]), a, a, np.array([2, 1]), 10, False)
 
 
 __all__ = [
-    "CLOSE", "arms_of", "combine", "first_bounds", "largest_total", "lay_out", "refine", "subsets_of_blocks", "warm_up",
+    "CLOSE", "arms_of", "combine", "first_bounds", "largest_total", "lay_out", "refine", "subsets_of_blocks",
+    "unbeaten_in_three", "warm_up",
 ]  # fmt: skip

@@ -92,6 +92,30 @@ def unbeaten(a, g, cap, keep):
 
 
 @compiled
+def unbeaten_in_three(starts, b, c, caps, keep):
+    """Mark the arms of each part ``starts[p]:starts[p+1]`` that fewer than ``caps[p]`` others beat in three ways.
+
+    Arms come from the largest of the first way down, among equals from the largest b, then c, then in the order of
+    ties: so whoever beats an arm comes before it, and of those it is enough to look at the ones that are marked (T2).
+    """
+    for part in range(len(starts) - 1):
+        first, last = starts[part], starts[part + 1]
+        kept = np.empty(last - first, dtype=np.int64)
+        number = 0
+        for i in range(first, last):
+            beaten = 0
+            for j in range(number):
+                if b[kept[j]] >= b[i] and c[kept[j]] >= c[i]:
+                    beaten += 1
+                    if beaten >= caps[part]:
+                        break
+            if beaten < caps[part]:
+                keep[i] = True
+                kept[number] = i
+                number += 1
+
+
+@compiled
 def lay_out(order, codes, usable, scores, gain, caps, everyone):
     """The arms of each group that can matter, in the order of ties, and the groups in the order of their first ones.
 

@@ -1,0 +1,38 @@
+"""Arms that lie elsewhere: what a search on some arms of a round must know of all of them, and where that ends.
+
+Whoever shards a round gathers the arms that can matter for certified super arms and trials, and lets the policy decide
+on them. What needs all arms, to explore for one, it asks for; where it cannot be told, :class:`Beyond` says so.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from superarm.arguments import Array, IntArray, Mask
+
+WIDEST = 2.0  # factors of surrogates up to which arms were gathered
+
+
+class Beyond(Exception):
+    """The decision needs all arms of the round."""
+
+
+class Elsewhere(Protocol):
+    """The arms of a round that were left out."""
+
+    @property
+    def hopeful(self) -> Mask:
+        """(G,) the groups of which all arms together may keep the promise."""
+        ...
+
+    @property
+    def empty_is_known(self) -> bool:
+        """Whether no arm that was left out can make a good subgroup where the others make none."""
+        ...
+
+    def explained(self, points: Array, std: Array, arms: IntArray) -> tuple[Array, Array, Mask]:
+        """Of some arms, with their points and standard deviations, the largest share of variance that others explain.
+
+        By an arm of another group, (k,), by another of its own, (k,), and whether there is any such, (k,).
+        """
+        ...
