@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from superarm.logs.replay import replay
     from superarm.sharding.catalogue import Catalogue
     from superarm.sharding.fit_log import fit_log
+    from superarm.sharding.decide import decide
     from superarm.sharding.picked import ShardedSelection
     from superarm.sharding.round import ShardedRound
     from superarm.sharding.select import select, update
@@ -89,6 +90,7 @@ _LATER = {
     "LogEntry": "superarm.logs.entry:LogEntry",
     "replay": "superarm.logs.replay:replay",
     "run": "superarm.comparison:run",
+    "decide": "superarm.sharding.decide:decide",
     "environments": "superarm.environments",
     "datasets": "superarm.datasets",
     "experiments": "superarm.experiments",
@@ -188,6 +190,7 @@ __all__ = [
     "ShardedSelection",
     "select",
     "update",
+    "decide",
     "simulate",
     "compare",
     "Log",

@@ -8,6 +8,7 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray
 from superarm.round import Round
+from superarm.storage.content import digest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,8 +57,15 @@ class Excerpt(SlimRound):
     """Some arms of a round that has many more, ``whole.arms``: those of one shard, or those that were picked.
 
     Groups, promises and caps of the arms that it has are as they were, and a policy learns the same from it as from the
-    whole round, if every group has an arm here.
+    whole round, if every group has an arm here. The whole lies in a catalogue on disk.
     """
+
+    catalogue: str  # its digest
+    rows: IntArray  # (M,) where each arm lies in it; -1 where nobody asks
+
+    def digest(self) -> str:
+        """Of the round as it was, and of which arms of it these are."""
+        return digest([self.whole.digest, self.catalogue], [self.rows])
 
 
 def arms_of(round: Round) -> int:

@@ -855,6 +855,21 @@ CALLS: dict[str, Call] = {
         ),
         takes={"noise_std": ("none", "missing")},
     ),
+    "decide": Call(
+        lambda: (
+            sa.decide,
+            {
+                "session": sa.Session.open(MemoryStore(), policy=sa.TCGPUCB(prior())),
+                "round": a_sharded_round(),
+                "workers": "here",
+                "key": "k",
+                "counted": False,
+                "trace": "t",
+            },
+        ),
+        takes={"workers": ("text",), "key": ("none", "text"), "trace": ("none", "text"), "counted": ("booleans",)},
+        most={"workers": (2, "processes")},
+    ),
     "Catalogue.rows": Call(_later(a_catalogue, "rows", rows=[0, 3])),
     # --- environments and data
     "environments.Federated": Call(

@@ -16,6 +16,7 @@ from superarm.policies.policy import Policy, draws_lots
 from superarm.round import Round
 from superarm.sessions.base import check_teachable
 from superarm.sessions.decision import Decision, Receipt, new_id
+from superarm.sessions.elsewhere import AskedElsewhere
 from superarm.sessions.events import Configured, Decided, Event, Played, Recorded, Withdrawn, number_of
 from superarm.sessions.parts import policy_to_part, selection_to_part
 from superarm.sessions.requests import (
@@ -31,15 +32,16 @@ from superarm.sessions.running import Answer, Draft, Running
 from superarm.sessions.standing import COMPLETE, EMPTY, OPEN, PARTIAL
 
 
-def decide(running: Running, asked: Asked, key: str | None, digest: str, trace: str | None = None) -> Answer[Decision]:
+def decide(
+    running: Running, asked: Asked | AskedElsewhere, key: str | None, digest: str, trace: str | None = None
+) -> Answer[Decision]:
     """Select from a round; ``digest`` tells the round as it was asked for."""
     request = request_digest("decide", digest)
     known = running.answered(key, request)
     if known is not None:
         _still_stands(running, known, key)
         return Answer(value=known_decision(running, known))
-    round = asked.numbered(running.state.t)
-    selection = running.state.policy.select(round)
+    round, selection = asked.picked(running.state.t, running.state.policy)
     parts = running.parts.to_parts(round)
     running.parts.remember(parts.round, round)
     arms = tuple(round.check_arms(selection.arms).tolist())

@@ -15,7 +15,8 @@ from superarm.policies.policy import Policy
 from superarm.round import Round, with_number
 from superarm.selection import Selection
 from superarm.sessions.events import Event
-from superarm.sessions.slim import slim_round
+from superarm.sessions.slim import excerpt_document, excerpt_round, slim_round
+from superarm.slim import Excerpt
 from superarm.wire import packing, rounds
 from superarm.wire.policies import policy_from_bytes, policy_to_bytes
 from superarm.wire.selections import selection_from_dict, selection_to_dict
@@ -100,6 +101,8 @@ class KeptParts:
             self._arms_of_latest = arms, content, digest_of(content)
         _, content, catalogue = self._arms_of_latest
         digest = round.digest()
+        if isinstance(round, Excerpt):
+            document["excerpt"] = excerpt_document(round)
         rest = packing.pack(document | {"catalogue": catalogue})
         return RoundParts(round=digest, catalogue=catalogue, content={digest: rest, catalogue: content})
 
@@ -133,7 +136,9 @@ class KeptParts:
         if found is None:
             document = packing.unpack(self.content(digest, "round"), "round")
             try:
+                excerpt = document.pop("excerpt", None)
                 found = slim_round(document) if "slim" in document else self._decoded(document)
+                found = found if excerpt is None else excerpt_round(found, excerpt)
             except packing.DAMAGE as error:
                 raise UnreadableFile(f"round: damaged, or of another version ({error})") from error
         self.remember(digest, found)

@@ -17,6 +17,7 @@ from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.groups import identities
 from superarm.policies.policy import Policy
 from superarm.round import Outcomes, Round, checked_noises, checked_round, with_number
+from superarm.selection import Selection
 from superarm.sessions.events import Pairs
 from superarm.storage.labels import plain
 
@@ -80,6 +81,11 @@ class Asked:
                 raise InvalidArgument("t", f"more than every t of the session so far (> {last})", self.round.t)
             return self.round
         return with_number(self.round, last + 1)
+
+    def picked(self, last: int, policy: Policy) -> tuple[Round, Selection]:
+        """The round with its number, and what the policy picks of it."""
+        round = self.numbered(last)
+        return round, policy.select(round)
 
 
 def checked_outcomes(

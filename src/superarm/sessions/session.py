@@ -14,6 +14,7 @@ from superarm.policies.policy import Policy
 from superarm.sessions import operations, start
 from superarm.sessions.compaction import DAYS, Compaction, compacted
 from superarm.sessions.decision import Decision
+from superarm.sessions.elsewhere import AskedElsewhere, Picking
 from superarm.sessions.export import checked_folder, imported, read_export
 from superarm.sessions.feedback import Feedback
 from superarm.sessions.fork import forked
@@ -140,7 +141,8 @@ class Session(Feedback, Looks):
         Parameters
         ----------
         round
-            a :class:`~superarm.Round` whose t is larger than every t of the session so far; or None
+            a :class:`~superarm.Round` whose t is larger than every t of the session so far; or None. For one whose arms
+            lie in a catalogue on disk there is :func:`superarm.decide`
         key
             by which the same decision is found again, however often it is asked for
         counted
@@ -150,7 +152,12 @@ class Session(Feedback, Looks):
         parts
             instead of a round: the arguments of one; without t the session counts
         """
-        asked, key = Asked.of(round, parts, counted=flag("counted", counted)), checked_key(key)
+        counts, key = flag("counted", counted), checked_key(key)
+        asked: Asked | AskedElsewhere
+        if isinstance(round, Picking) and not parts:
+            asked = AskedElsewhere(round=round, counted=counts)
+        else:
+            asked = Asked.of(round, parts, counted=counts)
         trace = None if trace is None else checked_text("trace", trace)
         digest = "" if key is None else asked.digest()  # nobody can ask again without a key
         if overdue(self._running, time.time()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from superarm.posteriors.model.decisions import checksum_of
 from superarm.posteriors.model.features import Features
 from superarm.round import Round
-from superarm.slim import SlimRound, Whole, with_arms
+from superarm.slim import Excerpt, SlimRound, Whole, with_arms
 from superarm.wire import packing, rounds
 from superarm.wire.contexts import rows_of
 
@@ -37,6 +38,19 @@ def slim_round(document: Mapping[str, Any]) -> SlimRound:
     place[kept["picked"]] = np.arange(len(kept["picked"]))
     full = {"contexts": rows_of(kept["contexts"], place), "arm_ids": _rows(kept["arm_ids"], place)}
     return SlimRound.of(rounds.round_from_dict(said | full), Whole(**whole))
+
+
+def excerpt_document(round: Excerpt) -> dict[str, Any]:
+    """What an excerpt has beside a round."""
+    whole = {each.name: getattr(round.whole, each.name) for each in fields(Whole)}
+    return {"whole": whole, "catalogue": round.catalogue, "rows": round.rows.astype(np.int64)}
+
+
+def excerpt_round(round: Round, document: Mapping[str, Any]) -> Excerpt:
+    """A round as the excerpt that it is."""
+    given = {each.name: getattr(round, each.name) for each in fields(Round) if each.init}
+    rows = np.array(document["rows"], dtype=np.intp)
+    return Excerpt(**given, whole=Whole(**document["whole"]), catalogue=document["catalogue"], rows=rows)
 
 
 def _rows(values: Any, places: Any) -> Any:

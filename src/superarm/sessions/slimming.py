@@ -12,6 +12,7 @@ from superarm.sessions.parts import KeptParts
 from superarm.sessions.plans import Plan
 from superarm.sessions.slim import slim_content
 from superarm.sessions.stores.store import Store
+from superarm.slim import Excerpt
 from superarm.storage.classes import is_own
 
 MOST = 10_000  # rounds that are made slim by one event, so that others need not wait for minutes
@@ -79,5 +80,5 @@ def _slim(store: Store, fulls: Sequence[_Full]) -> Iterator[tuple[str, bytes]]:
     parts = KeptParts(store)
     for full in fulls:
         round = parts.round(full.fact.round)
-        if len(round):
+        if len(round) and not isinstance(round, Excerpt):  # which is slim already
             yield full.fact.round, slim_content(round, full.fact.arms)

@@ -23,7 +23,7 @@ from superarm.rewards.promise import Promise
 from superarm.rewards.simple import Count, Max, Mean, Min, Sum
 from superarm.selection import Selection
 from superarm.sharding.attainable import Part, attainable, merged
-from superarm.sharding.certifiable import Cautious, Certifiable, certifiable, explaining
+from superarm.sharding.certifiable import Cautious, Certifiable, certifiable, explaining, looked_at, search_on
 from superarm.sharding.excerpts import excerpt
 from superarm.sharding.picked import ShardedSelection
 from superarm.sharding.round import ShardedRound
@@ -67,6 +67,11 @@ def select_cautiously(policy: CautiousTCGPUCB, round: ShardedRound, workers: Wor
     asked = Cautious(policy=policy, round=round)
     parts = list(in_order(workers, certifiable, range(len(round.arms.shards)), workers.share(asked)))
     frame, rows = in_one_order(round, policy.learner.seed, [part.arms for part in parts], [part.rows for part in parts])
+    # Of groups that were split more came than can matter; what is left is the same for any sharding.
+    search, _ = search_on(asked, frame)
+    hopeful = _hopeful(search, round, parts)
+    kept = np.flatnonzero(looked_at(search, asked))
+    frame, rows = frame[kept], rows[kept]
     found, _ = excerpt(round, frame)
     sent = sum(part.size for part in parts)
     left = Left(
@@ -74,7 +79,7 @@ def select_cautiously(policy: CautiousTCGPUCB, round: ShardedRound, workers: Wor
         workers=workers,
         rows=rows,
         codes=found.grouping.codes,
-        hopeful=_hopeful(policy, round, found, parts),
+        hopeful=hopeful,
     )
     try:
         _, selection = policy._decide(found, left)
@@ -104,7 +109,7 @@ def _on_all_arms(policy: CautiousTCGPUCB, round: ShardedRound, sent: int) -> Sha
     starts = round.arms.starts
     numbers = [np.arange(starts[shard], starts[shard + 1]) for shard in shards]
     frame, rows = in_one_order(round, policy.learner.seed, [round.arms.shard(shard) for shard in shards], numbers)
-    found, _ = excerpt(round, frame)
+    found, _ = excerpt(round, frame, rows)
     selection = policy.select(found)
     return ShardedSelection(
         selection=selection,
@@ -118,7 +123,7 @@ def _on_all_arms(policy: CautiousTCGPUCB, round: ShardedRound, sent: int) -> Sha
     )
 
 
-def _hopeful(policy: CautiousTCGPUCB, round: ShardedRound, found: Excerpt, parts: list[Certifiable]) -> Mask:
+def _hopeful(search: SubsetSearch, round: ShardedRound, parts: list[Certifiable]) -> Mask:
     """(G,) the groups that may keep their promise, by all of their arms."""
     judged = np.zeros(len(round.labels), dtype=np.bool_)
     by_group: dict[int, list[Part]] = {}
@@ -126,9 +131,6 @@ def _hopeful(policy: CautiousTCGPUCB, round: ShardedRound, found: Excerpt, parts
         judged[part.positions] |= part.hopeful
         for group, known in part.split.items():
             by_group.setdefault(group, []).append(known)
-    posterior, points = policy.learner.view(found)
-    search = policy._search(found, posterior, points)
-    assert isinstance(search, SubsetSearch)
     hoping = search.hoping(1.0 - search.eps)
     return attainable(hoping, judged, {group: merged(known) for group, known in by_group.items()})
 

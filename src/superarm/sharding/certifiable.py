@@ -89,8 +89,8 @@ class Certifiable:
 def certifiable(asked: Cautious, shard: int) -> Certifiable:
     """The arms of one shard that the policy may look at, but to explore."""
     rows = asked.round.arms.shard(shard)
-    search, positions = _search(asked, rows)
-    kept = np.flatnonzero(_looked_at(search, asked))
+    search, positions = search_on(asked, rows)
+    kept = np.flatnonzero(looked_at(search, asked))
     split = asked.round.arms.split[positions]
     of_split = np.flatnonzero(split)
     hoping = search.hoping(1.0 - search.eps)
@@ -113,7 +113,7 @@ def explaining(asked: Cautious, shard: int) -> tuple[Array, Array]:
     assert asked.rows is not None
     assert asked.groups is not None
     rows = asked.round.arms.shard(shard)
-    search, positions = _search(asked, rows)
+    search, positions = search_on(asked, rows)
     codes, std = positions[search.round.grouping.codes], search.belief.std[:, 1]
     first = int(asked.round.arms.starts[shard])
     by_others, by_own = np.zeros(len(asked.rows)), np.zeros(len(asked.rows))
@@ -130,7 +130,8 @@ def explaining(asked: Cautious, shard: int) -> tuple[Array, Array]:
     return by_others, by_own
 
 
-def _search(asked: Cautious, rows: pl.DataFrame) -> tuple[SubsetSearch, IntArray]:
+def search_on(asked: Cautious, rows: pl.DataFrame) -> tuple[SubsetSearch, IntArray]:
+    """The search of the policy on some rows, and of each of their groups which one it is of all."""
     part, positions = excerpt(asked.round, rows)
     posterior, points = asked.policy.learner.view(part)
     coming = asked.policy._coming(part, points)
@@ -139,7 +140,7 @@ def _search(asked: Cautious, rows: pl.DataFrame) -> tuple[SubsetSearch, IntArray
     return search, positions
 
 
-def _looked_at(search: SubsetSearch, asked: Cautious) -> Mask:
+def looked_at(search: SubsetSearch, asked: Cautious) -> Mask:
     """(M,) the arms of a part that the policy may look at in a certified round or a trial."""
     round, codes = search.round, search.round.grouping.codes
     mean, std = search.belief.mean[:, 1], search.belief.std[:, 1]

@@ -28,8 +28,8 @@ class AtMostOfMany(AtMost):
         return 0, self.k
 
 
-def excerpt(round: ShardedRound, rows: pl.DataFrame) -> tuple[Excerpt, IntArray]:
-    """Some rows as a round, and of each of its groups which one it is of all."""
+def excerpt(round: ShardedRound, rows: pl.DataFrame, numbers: IntArray | None = None) -> tuple[Excerpt, IntArray]:
+    """Some rows, with their numbers, as a round, and of each of its groups which one it is of all."""
     arms = round.arms
     labels = np.zeros(len(rows), dtype=np.int64) if arms.group is None else rows[arms.group].to_numpy()
     found = Groups.of(labels).labels
@@ -38,7 +38,9 @@ def excerpt(round: ShardedRound, rows: pl.DataFrame) -> tuple[Excerpt, IntArray]
     if round.weights is not None:
         reward = replace(cast(TransformedSum, reward), weights=rows[round.weights].to_numpy())
     least, most = round.totals
-    feasible = Exactly(most, per_group=round.caps[positions]) if least else AtMostOfMany(most, round.caps[positions])
+    caps = round.caps[positions]
+    at_most = AtMostOfMany if numbers is None else AtMost  # what is learnt from is kept, too, as others are
+    feasible = Exactly(most, per_group=caps) if least else at_most(most, caps)
     excerpt = Excerpt(
         t=round.t,
         contexts=np.ascontiguousarray(rows.select(arms.contexts).to_numpy(), dtype=np.float64),
@@ -49,6 +51,8 @@ def excerpt(round: ShardedRound, rows: pl.DataFrame) -> tuple[Excerpt, IntArray]
         arm_ids=None if arms.id is None else rows[arms.id].to_numpy(),
         safe=None if round.safe is None else rows[round.safe].to_numpy(),
         whole=round.whole,
+        catalogue=arms.digest,
+        rows=np.full(len(rows), -1) if numbers is None else numbers,
     )
     return excerpt, positions
 

@@ -162,7 +162,8 @@ def _picked(
     firsts = round.arms.firsts
     touched = {found.labels[code] for code in found.grouping.codes[arms].tolist()}
     others = np.array([label not in touched for label in round.labels], dtype=np.bool_)
-    learnt, _ = excerpt(round, pl.concat([frame[arms], firsts.filter(others)]))
+    numbers = np.concatenate([rows[arms], np.full(np.count_nonzero(others), -1)])
+    learnt, _ = excerpt(round, pl.concat([frame[arms], firsts.filter(others)]), numbers)
     place = {int(arm): number for number, arm in enumerate(arms)}
     mine = np.arange(len(arms))
     mine.setflags(write=False)
