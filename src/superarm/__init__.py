@@ -66,8 +66,8 @@ if TYPE_CHECKING:
     from superarm.logs.log import Log
     from superarm.logs.replay import replay
     from superarm.sharding.catalogue import Catalogue
-    from superarm.sharding.fit_log import fit_log
     from superarm.sharding.decide import decide
+    from superarm.sharding.fit_log import fit_log
     from superarm.sharding.picked import ShardedSelection
     from superarm.sharding.round import ShardedRound
     from superarm.sharding.select import select, update
