@@ -16,7 +16,7 @@ from superarm.oracles.oracle import SuperArmOracle, checked_oracle
 from superarm.policies.policy import StorablePolicy, settings_of
 from superarm.policies.ties import tie_order
 from superarm.posteriors.learning import LEARNING, Learning, Learns
-from superarm.posteriors.model import Model
+from superarm.posteriors.model import Model, after
 from superarm.posteriors.model.decisions import NO_DECISIONS, Decisions
 from superarm.posteriors.model.noise import Kinds, checked_kinds
 from superarm.posteriors.model.shape import NORMAL
@@ -156,7 +156,7 @@ class Learner:
             columns = round.columns.kinds
         if model is not None:
             assert self.learning is not None
-            model, posterior = model.after(posterior, round, observed, self.learning, self.seed)
+            model, posterior = after(model, posterior, round, observed, self.learning, self.seed)
             assert self.model is not None
             news = model.broken(self.model)
             if news:

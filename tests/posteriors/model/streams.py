@@ -6,7 +6,7 @@ import numpy as np
 
 import superarm as sa
 from superarm.posteriors.learning import LEARNING
-from superarm.posteriors.model import Model
+from superarm.posteriors.model import Model, after
 from superarm.round import Outcomes
 
 LABELS = "abcdefgh"
@@ -51,7 +51,7 @@ def stream(truth, rounds, seed=0, picked=10, groups=6):
 def learnt(model, posterior, data, learning=LEARNING, seed=0):
     """The model and the posterior after all of it."""
     for round, arms, values in data:
-        model, posterior = model.after(posterior, round, Outcomes.of(round, arms, values), learning, seed)
+        model, posterior = after(model, posterior, round, Outcomes.of(round, arms, values), learning, seed)
     return model, posterior
 
 

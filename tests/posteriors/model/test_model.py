@@ -8,6 +8,7 @@ from sklearn.gaussian_process.kernels import Kernel
 import superarm as sa
 from superarm.errors import InvalidArgument
 from superarm.posteriors.learning import Learning
+from superarm.posteriors.model import after, updates
 from superarm.round import Outcomes
 from tests.posteriors.model.streams import Truth, arrived, fresh_model, learnt, stream
 
@@ -166,13 +167,13 @@ def in_parts(data, rng):
 def test_parts_count_as_the_decision_that_they_belong_to(prior, monkeypatch):
     refits = []
     data = list(stream(DIFFER, 6))
-    inner = sa.posteriors.model.model.Model._refitted
+    inner = updates.refitted
 
-    def counting(self, *arguments):
-        refits.append(self.decisions)
-        return inner(self, *arguments)
+    def counting(model, *arguments):
+        refits.append(model.decisions)
+        return inner(model, *arguments)
 
-    monkeypatch.setattr(sa.posteriors.model.model.Model, "_refitted", counting)
+    monkeypatch.setattr(updates, "refitted", counting)
     whole, _ = learnt(*fresh_model(PRIORS[prior]), data)
     at_once = list(refits)
     refits.clear()
@@ -327,7 +328,7 @@ def test_the_schedule_is_the_users():
     seen = []
     for round, arms, values in stream(DIFFER, 6):
         observed = Outcomes.of(round, arms, values)
-        model, posterior = model.after(posterior, round, observed, Learning(schedule=(4,)), 0)
+        model, posterior = after(model, posterior, round, observed, Learning(schedule=(4,)), 0)
         seen.append(model.shapes)
     assert seen[0] is seen[1] is seen[2], "the first outcomes set the scale"
     assert seen[3] is not seen[2]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
 
 from superarm.posteriors.model.conditioned import LEAST, kind_of
+from superarm.posteriors.model.model import Model
 from superarm.posteriors.model.noise import of_kind, scatter_of_expected
 from superarm.posteriors.model.shape import BINARY, LARGEST, Shape
 from superarm.posteriors.posterior import Posterior
-
-Model: TypeAlias = Any  # superarm.posteriors.model.Model, which is made of this
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
 FEW = 3  # outcomes before a scale is taken from them

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,13 +11,12 @@ from superarm.posteriors.model.breaks import SILENT, breaks, noise_at
 from superarm.posteriors.model.conditioned import Shapes, belief_at, posterior_of
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.given import given_of
+from superarm.posteriors.model.model import Model
 from superarm.posteriors.model.story import adopted, broke
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Outcomes, Round
 
 LOOKS = 8  # decisions from which on a drift is looked for, four times until there are twice as many
-
-Model: TypeAlias = Any  # superarm.posteriors.model.Model, which is made of this
 
 
 def of_today(since: tuple[int, int], round: Round, observed: Outcomes) -> Outcomes:

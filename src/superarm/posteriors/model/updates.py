@@ -1,0 +1,145 @@
+"""What a model becomes as outcomes come: it learns hyperparameters, and adopts what the evidence asks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from superarm.kernels.kernel import parameters
+from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
+from superarm.posteriors.learning import Learning
+from superarm.posteriors.model.conditioned import TRUST, belief_at, posterior_of, trusted
+from superarm.posteriors.model.evidence import Judgement
+from superarm.posteriors.model.given import given_of
+from superarm.posteriors.model.log import MOST, Log, in_order
+from superarm.posteriors.model.model import Model
+from superarm.posteriors.model.moving import after_breaks, drifting, is_look, of_today
+from superarm.posteriors.model.noise import check_values, row_noise
+from superarm.posteriors.model.shape import BINARY, NORMAL, Shape
+from superarm.posteriors.model.story import adopted
+from superarm.posteriors.posterior import Belief, Posterior
+from superarm.round import Outcomes, Round
+
+
+def after(
+    before: Model, posterior: Posterior | None, round: Round, observed: Outcomes, learning: Learning, seed: int
+) -> tuple[Model, Posterior | None]:
+    """The model and its posterior that have also seen outcomes of a round."""
+    before.check_dimension(round)
+    observed = of_today(before.since, round, observed)
+    if np.isnan(observed.values).all():
+        return before, posterior
+    check_values(before.kinds, observed.values)
+    observed = in_order(round, observed)
+    model = before.counted(round)
+    rng = np.random.default_rng((seed, model.decisions))
+    log = (before.log or Log.empty(round.contexts.shape[1])).with_rows(
+        round, observed.arms, observed.values, observed.noise
+    )
+    model = replace(model, log=log)
+    if posterior is not None:
+        assert isinstance(posterior, GaussianProcess | ExactPosterior)
+        points = before.points(round)[observed.arms]
+        told = before.noises(posterior, round, observed)
+        alarm = before.alarm
+        if learning.schedule != ():  # or nothing is to be learnt but outcomes
+            alarm = alarm.after(posterior.predict(points), posterior.noise_std, observed.values, told)
+        posterior = posterior.condition(points, observed.values, told)
+        model, posterior = after_breaks(replace(model, alarm=alarm), posterior, learning, rng)
+        assert model.log is not None
+        log = model.log
+    rings, story, again = model.alarm.rings, model.story, log.total >= model.due
+    due = posterior is None or (again and learning.due(model.decisions))
+    look = again and learning.schedule is None and is_look(model.decisions)
+    if due or (rings and model.drifts):
+        model, posterior = refitted(model, posterior, learning, rng)
+    if look or rings:
+        assert posterior is not None
+        model, posterior = drifting(model, posterior, learning, rng)
+    if due or look:
+        model = replace(model, due=2 * log.total)
+    if rings:
+        model = replace(model, alarm=model.alarm.answered(found=model.story != story))
+    if model.shapes is not None and isinstance(posterior, GaussianProcess) and posterior.distinct > MOST:
+        if model.drifts:  # every row is a point of its own, and the oldest say least
+            latest = log.latest(MOST // 2)
+            belief = belief_at(posterior, latest, model.columns) if model.uneven else None
+            posterior = posterior_of(model.shapes, latest, model.columns, belief)
+        else:
+            posterior = posterior.bounded()
+    return model, posterior
+
+
+def refitted(
+    before: Model, posterior: Posterior | None, learning: Learning, rng: np.random.Generator
+) -> tuple[Model, Posterior]:
+    """The model with hyperparameters learnt anew and what the evidence asks for, and its posterior."""
+    assert before.log is not None
+    given = [given_of(before, j, posterior) for j in (0, 1)]
+    contradicted = any(changed for _, changed in given)
+    uneven = bool(before.log.noise.any()) or any(shape.kind != NORMAL for shape, _ in given)
+    by_itself = posterior is not None and before.shapes is None and not contradicted and not uneven
+    learnt = posterior
+    if by_itself:
+        assert isinstance(posterior, GaussianProcess | ExactPosterior)
+        learnt = posterior.learned(learning, rng)
+        posterior = trusted(learnt) if before.log.whole else learnt
+    if posterior is not None and not before.log.whole and not before.drifts:
+        return before, posterior  # old rows are only there, in its shape
+    now: tuple[Shape | None, Shape | None] = (None, None)
+    if learnt is not None:  # rivals have learnt their hyperparameters, too
+        now = before.learnt_by(learnt)
+    search = before.decisions % 3 == 0 or before.decisions == 2
+    belief = belief_at(posterior, before.log, before.columns) if uneven else None
+    found = [_shape(before, j, now[j], *given[j], learning, rng, search, by_itself, belief) for j in (0, 1)]
+    if posterior is not None and before.shapes is None and not uneven and not any(new for _, _, new in found):
+        return before, posterior
+    shapes = (found[0][0], found[1][0])
+    model = replace(before, shapes=shapes, given=None if before.given is None else (found[0][1], found[1][1]))
+    model = model.told(adopted(now, shapes, before.decisions, (before.any_of(0), before.any_of(1))))
+    return model, posterior_of(shapes, before.log, model.columns, belief)
+
+
+def _shape(
+    model: Model,
+    output: int,
+    now: Shape | None,
+    given: Shape,
+    changed: bool,
+    learning: Learning,
+    rng: np.random.Generator,
+    search: bool,
+    by_itself: bool,
+    belief: Belief | None,
+) -> tuple[Shape, Shape, bool]:
+    """The shape of an output, what is given of it, and whether it is another one than before.
+
+    ``given`` and ``changed`` are as :func:`given_of` says; ``by_itself`` that the posterior has learnt its
+    hyperparameters; ``belief`` at all rows of the log decides the noise where it is uneven.
+    """
+    assert model.log is not None
+    if now is None:
+        now = given
+    else:
+        noise = now.noise if now.kind == given.kind != BINARY else given.noise
+        now = replace(now, mean=given.mean, constant=given.constant, kind=given.kind, usual=given.usual, noise=noise)
+        if len(parameters(now.base)) != len(parameters(given.base)):  # features are of another kind than before
+            now = replace(now, base=given.base)
+    if len(model.log.outcomes(output)) < learning.least:
+        return (given if changed or model.given is None else now), given, changed
+    uneven, moves = None, model.shapes is not None and model.shapes[1 - output].memory > 0.0
+    if belief is not None:
+        uneven = row_noise(now, model.log.noise[:, output], belief.mean[:, output], belief.std[:, output])
+    learning, returned = model.manner(learning), model.returned
+    judgement = Judgement.of(model.log, output, learning, rng, returned=returned, noise=uneven, moves=moves)
+    if not by_itself:
+        given = given.having(now, given.size(model.log.contexts), model.log.span)
+        now, _ = judgement.fitted(now, given, starts=2 if search else 1)
+        if uneven is not None and model.given is not None and now.alike(given):
+            now = judgement.trusted(now, given, TRUST)
+    if search:
+        best, given = judgement.best(now, given, None if model.given is not None else model.features)
+        changed |= not best.alike(now)
+        now = best
+    return now, given, changed
