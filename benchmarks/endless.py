@@ -11,8 +11,9 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -64,8 +65,10 @@ def rounds(seed: int = 0) -> Iterator[tuple[Round, Array]]:
         )
 
 
-def run(outcomes: int = OUTCOMES, parts: int = PARTS) -> tuple[sa.TCGPUCB, list[Part]]:
-    """The policy in the end, and what each part of the outcomes cost."""
+def run(
+    outcomes: int = OUTCOMES, parts: int = PARTS, say: Callable[[str], None] = lambda words: None
+) -> tuple[sa.TCGPUCB, list[Part]]:
+    """The policy in the end, and what each part of the outcomes cost, told when it is known."""
     policy, played, found, seen = sa.TCGPUCB(seed=0), rounds(), list[Part](), 0
     for part in range(1, parts + 1):
         updates, selects, sizes = list[float](), list[float](), list[int]()
@@ -89,6 +92,7 @@ def run(outcomes: int = OUTCOMES, parts: int = PARTS) -> tuple[sa.TCGPUCB, list[
                 size=max(sizes),
             )
         )
+        say(found[-1].line)
     return policy, found
 
 
@@ -115,8 +119,7 @@ def grown(found: list[Part]) -> list[str]:
 def main() -> int:
     """All parts, what the model is, and whether anything grew."""
     warnings.simplefilter("ignore")
-    policy, found = run(int(sys.argv[1]) if len(sys.argv) > 1 else OUTCOMES)
-    print("\n".join(part.line for part in found))
+    policy, found = run(int(sys.argv[1]) if len(sys.argv) > 1 else OUTCOMES, say=partial(print, flush=True))
     print(policy)
     faults = grown(found)
     print("; ".join(faults) or "endless: time and memory are flat")

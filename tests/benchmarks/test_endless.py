@@ -6,7 +6,9 @@ from benchmarks.endless import Part, grown, run
 
 
 def test_parts_are_measured():
-    policy, found = run(outcomes=240, parts=3)
+    told = []
+    policy, found = run(outcomes=240, parts=3, say=told.append)
+    assert told == [part.line for part in found]
     assert [part.seen >= least for part, least in zip(found, (80, 160, 240), strict=True)] == [True] * 3
     assert all(part.update_ms > 0.0 and part.size > 1000 and "outcomes: update" in part.line for part in found)
     assert "every group adds" in str(policy)
