@@ -20,7 +20,7 @@ from superarm.selection import Kind, Selection
 if TYPE_CHECKING:
     import polars as pl
 
-TOLERATED_BREAKS = 1.2  # times as many broken promises as predicted are let pass
+TOLERATED_BREAKS = 1.2  # times as many broken promises as predicted are tolerated
 LEAST_SCALE = 0.25  # so that one promise that breaks against all odds is not yet a proof
 # With fewer of either, three times as many broken promises as predicted could go unseen.
 FEWEST_UNITS = 6
@@ -104,7 +104,7 @@ def promises_verdict(frame: pl.DataFrame) -> Verdict:
     pass; a policy that breaks no more than that is called overconfident with a probability of at most 1 %. Where more
     broke, but in too few rounds to rule out chance, the verdict is that there are too few to tell. Where promises are
     judged by expected outcomes, mistakes also last from round to round: give one row for each independent run in place
-    of a round then. Probabilities are of expected outcomes, so where more broke than are let pass the verdict also
+    of a round then. Probabilities are of expected outcomes, so where more broke than is tolerated the verdict also
     says that noise in the outcomes can be the reason. Rounds of one kind cannot hide behind others: where ``frame`` has
     a column ``kind``, a policy is also called overconfident that is so in rounds of one kind (see
     :func:`promises_verdicts`).
