@@ -1,0 +1,126 @@
+"""Studies on Ray and in buckets: the same rows everywhere, one driver at a time, and what was begun is continued."""
+
+import hashlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+import superarm as sa
+from superarm.errors import ForeignResults, UnfitWorkers
+from superarm.experiments import machines, runner
+from superarm.experiments.machines import cpu_kind, this_machine, unfit
+from superarm.places.at import place_at
+from superarm.places.objects import Objects
+from tests.cluster import driver
+from tests.experiments import small
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+TIMES = ["select_seconds", "update_seconds"]
+
+
+def digest(frame):
+    """Of all columns but those of times."""
+    return hashlib.sha256(repr(frame.drop(TIMES).rows()).encode()).hexdigest()
+
+
+def study():
+    return small.federated(rounds=6, runs=2).with_changes(policies=("tcgp-ucb", "cucb"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    return digest(sa.run(study(), seed=5, workers="here").frame)
+
+
+@pytest.mark.parametrize("place", ["disk", "bucket"])
+@pytest.mark.parametrize("engine", ["here", "processes", "ray"])
+def test_the_digest_of_a_study_is_the_same_everywhere(engine, place, s3, ray_workers, tmp_path, undisturbed):
+    out = tmp_path / "out" if place == "disk" else f"{s3()}/study"
+    found = sa.run(study(), out=out, seed=5, workers={"processes": 2, "ray": ray_workers}.get(engine, engine))
+    assert digest(found.frame) == undisturbed
+    assert found.manifest["cpu"] == cpu_kind()
+    assert sorted(place_at("out", out).names()) == ["manifest.json", "results.parquet"]
+    assert digest(sa.run(study(), out=out, seed=5, workers="here").frame) == undisturbed  # read, not played
+
+
+@pytest.mark.parametrize("many", [1, 4])
+def test_a_study_begun_on_ray_is_continued_here(many, s3, ray_workers, undisturbed, monkeypatch):
+    """In parts of whole runs, and of single units."""
+    monkeypatch.setattr(runner, "MANY_RUNS", many)
+    place = place_at("out", f"{s3()}/study")
+
+    class Full(Exception):
+        """The driver ends after its first part."""
+
+    def write(self, name, content, real=Objects.write):
+        real(self, name, content)
+        if name.startswith("parts/"):
+            raise Full
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Objects, "write", write)
+        with pytest.raises(Full):
+            sa.run(study(), out=place, seed=5, workers=ray_workers)
+    assert len(list(place.names("parts"))) == 1
+    console = Console(file=io.StringIO(), width=200)
+    found = runner.run(study(), folder=place, seed=5, workers="here", console=console)
+    done = 3 if many == 1 else 1
+    assert f"continuing: {done} of 6 done" in console.file.getvalue()
+    assert digest(found.frame) == undisturbed
+
+
+def started(address):
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.cluster.driver", address],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_two_drivers_of_one_place_and_one_that_is_killed(s3):
+    address = f"{s3()}/study"
+    place = Objects(address, silence=driver.SILENCE)
+    first = started(address)
+    while first.poll() is None and not list(place.names("parts")):
+        time.sleep(0.05)
+    assert first.poll() is None, first.stderr.read()
+    os.kill(first.pid, signal.SIGSTOP)  # so that it does not end while another is refused
+    os.kill(first.pid, signal.SIGCONT)
+    with pytest.raises(ForeignResults, match="another process is running an experiment here; wait for it"):
+        runner.run(driver.study(), folder=place, seed=5)
+    first.kill()
+    first.communicate()
+    assert place.has(".superarm-lease")
+    assert list(place.names("parts"))
+    console = Console(file=io.StringIO(), width=200)
+    found = runner.run(driver.study(), folder=place, seed=5, console=console)
+    assert f"held by process {first.pid} on " in console.file.getvalue()
+    assert digest(found.frame) == digest(sa.run(driver.study(), seed=5, workers="here").frame)
+
+
+def test_a_kind_of_cpu_that_is_pinned_is_pinned_on_every_worker(ray_workers, monkeypatch):
+    assert unfit(ray_workers.every_node(this_machine)) == []
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
+    assert {found.cpu for found in ray_workers.every_node(this_machine)} == {"Haswell, haswell"}
+
+
+def test_workers_with_other_versions_are_refused_before_anything_is_written(ray_workers, monkeypatch, tmp_path):
+    here = machines.versions()
+    monkeypatch.setattr(machines, "versions", lambda: {**here, "numpy": "1.0"})
+    with pytest.raises(UnfitWorkers, match=r"has numpy .*, not 1\.0: install the same versions everywhere"):
+        sa.run(study(), out=tmp_path / "out", seed=5, workers=ray_workers)
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    assert pl.__version__ == here["polars"]
