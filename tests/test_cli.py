@@ -22,6 +22,16 @@ def superarm(*words, **environment):
     return CliRunner(env={"COLUMNS": "160", **environment}).invoke(app, [str(word) for word in words])
 
 
+def test_workers_that_are_fit_and_words_that_name_none():
+    said = superarm("workers", "here")
+    assert said.exit_code == 0
+    assert "1 at a time, on 1 machine" in said.output
+    assert "fit: one kind of CPU" in said.output
+    wrong = superarm("workers", "nobody")
+    assert wrong.exit_code == 1
+    assert "expected a number of processes >= 1" in wrong.output
+
+
 def test_list_names_every_study_and_policy():
     said = superarm("list").output
     for name in ("federated", "movies", "tradeoff", "tcgp-ucb", "acc-ucb", "cc-mab", "cucb", "clairvoyant"):

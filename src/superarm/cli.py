@@ -21,6 +21,7 @@ import superarm
 from superarm.datasets.download import RELEASES
 from superarm.datasets.movielens import report_fetch
 from superarm.experiments import runner
+from superarm.experiments.fitness import examined
 from superarm.experiments.measures import summary
 from superarm.experiments.paper import STUDIES
 from superarm.experiments.paper import demo as small_study
@@ -29,6 +30,7 @@ from superarm.experiments.studies import POLICIES, settings_by_policy, study, wi
 from superarm.service.commands import serve, token
 from superarm.session_commands import session
 from superarm.terminal import Json, console, plain_errors, print_json, warn
+from superarm.workers.connect import opened
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
@@ -143,8 +145,24 @@ def run(
         warn(warning(found.frame))
         if experiment.data is not None:
             console.print(f"data: {experiment.data}", markup=False)
-        where = f"results in {folder}; for figures and a page:  superarm report {folder}"
-        console.print(where, soft_wrap=True, markup=False)
+        page = (
+            "copy both files into a folder, and  superarm report FOLDER"
+            if "://" in folder
+            else f"superarm report {folder}"
+        )
+        console.print(f"results in {folder}; for figures and a page:  {page}", soft_wrap=True, markup=False)
+
+
+@app.command()
+def workers(
+    on: Annotated[str, typer.Argument(metavar="WORKERS", help="here, processes:8, ray, ray:auto or ray:ADDRESS.")],
+) -> None:
+    """Say whether workers are fit: versions, kinds of CPU, compiled loops, and what tasks cost; the exit code too."""
+    with plain_errors(), opened(on) as found:
+        fitness = examined(found)
+        console.print(str(fitness), soft_wrap=True, markup=False)
+        if not fitness.fit:
+            raise typer.Exit(1)
 
 
 @app.command()

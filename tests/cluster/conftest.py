@@ -1,6 +1,7 @@
 """Tests on a local Ray and on a server that speaks like S3: they need the extra, and an environment of its own."""
 
 import os
+import secrets
 import urllib.request
 from importlib.util import find_spec
 
@@ -43,6 +44,7 @@ def ray_workers():
     """A small Ray of two CPUs, ended with the tests."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # or Ray warns of what a later version will do
+    os.environ["RAY_AUTH_MODE"], os.environ["RAY_AUTH_TOKEN"] = "token", secrets.token_hex(32)  # for commands that join
     import ray
 
     from superarm.workers.connect import connect

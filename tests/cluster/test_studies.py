@@ -3,7 +3,6 @@
 import hashlib
 import io
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -16,7 +15,9 @@ from rich.console import Console
 import superarm as sa
 from superarm.errors import ForeignResults, UnfitWorkers
 from superarm.experiments import machines, runner
+from superarm.experiments.fitness import examined
 from superarm.experiments.machines import cpu_kind, this_machine, unfit
+from superarm.experiments.results import read
 from superarm.places.at import place_at
 from superarm.places.objects import Objects
 from tests.cluster import driver
@@ -78,11 +79,16 @@ def test_a_study_begun_on_ray_is_continued_here(many, s3, ray_workers, undisturb
     assert digest(found.frame) == undisturbed
 
 
+def environment():
+    """Of another process: with the keys of the bucket and of Ray."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+
+
 def started(address):
     return subprocess.Popen(
         [sys.executable, "-m", "tests.cluster.driver", address],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+        env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -93,15 +99,16 @@ def test_two_drivers_of_one_place_and_one_that_is_killed(s3):
     address = f"{s3()}/study"
     place = Objects(address, silence=driver.SILENCE)
     first = started(address)
-    while first.poll() is None and not list(place.names("parts")):
-        time.sleep(0.05)
-    assert first.poll() is None, first.stderr.read()
-    os.kill(first.pid, signal.SIGSTOP)  # so that it does not end while another is refused
-    os.kill(first.pid, signal.SIGCONT)
-    with pytest.raises(ForeignResults, match="another process is running an experiment here; wait for it"):
-        runner.run(driver.study(), folder=place, seed=5)
-    first.kill()
-    first.communicate()
+    try:
+        while first.poll() is None and not list(place.names("parts")):
+            time.sleep(0.05)
+        assert first.poll() is None, first.stderr.read()
+        with pytest.raises(ForeignResults, match="another process is running an experiment here; wait for it"):
+            runner.run(driver.study(), folder=place, seed=5)
+        assert first.poll() is None
+    finally:
+        first.kill()
+        first.communicate()
     assert place.has(".superarm-lease")
     assert list(place.names("parts"))
     console = Console(file=io.StringIO(), width=200)
@@ -114,7 +121,29 @@ def test_a_kind_of_cpu_that_is_pinned_is_pinned_on_every_worker(ray_workers, mon
     assert unfit(ray_workers.every_node(this_machine)) == []
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
-    assert {found.cpu for found in ray_workers.every_node(this_machine)} == {"Haswell, haswell"}
+    assert ray_workers.every_node(cpu_kind) == ["Haswell, haswell"]
+
+
+def test_a_local_ray_is_fit(ray_workers):
+    found = examined(ray_workers, megabytes=20)
+    assert (found.fit, found.number, len(found.machines)) == (True, 2, 1)
+    assert str(found).splitlines()[0] == "2 at a time, on 1 machine"
+
+
+def test_the_command_plays_a_study_of_ones_own_on_ray_in_a_bucket(ray_workers, s3, tmp_path):
+    import ray
+
+    subprocess.run([sys.executable, "-m", "superarm", "new", "study.py"], cwd=tmp_path, env=environment(), check=True)
+    address, out = ray.get_runtime_context().gcs_address, f"{s3()}/study"
+    words = ["run", "study.py", "--runs", "1", "--rounds", "3", "--seed", "4", "--out"]
+    command = [sys.executable, "-m", "superarm", *words]
+    for on, where in ((f"ray:{address}", out), ("here", "out")):
+        ended = subprocess.run(
+            [*command, where, "--on", on], cwd=tmp_path, env=environment(), capture_output=True, text=True
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert f"results in {where}" in ended.stdout
+    assert digest(read(out).frame) == digest(read(tmp_path / "out").frame)
 
 
 def test_workers_with_other_versions_are_refused_before_anything_is_written(ray_workers, monkeypatch, tmp_path):

@@ -82,7 +82,7 @@ def test_workers_that_a_caller_made_stay_open():
 
 
 @pytest.mark.parametrize(
-    "wrong", [0, -1, True, 1.5, "", "here:", "ray:", "processes:0", "processes:x", "loky", None, Here]
+    "wrong", [0, -1, True, 1.5, "", "0", "here:", "ray:", "processes:0", "processes:x", "loky", None, Here]
 )
 def test_what_is_no_workers_is_refused(wrong):
     with pytest.raises(InvalidArgument, match="workers: expected a number of processes >= 1"):
@@ -92,7 +92,7 @@ def test_what_is_no_workers_is_refused(wrong):
 def test_names_of_workers():
     assert isinstance(connect("here"), Here)
     assert isinstance(sa.connect(np.int64(1)), Here)
-    assert connect("processes:4").number == 4
+    assert connect("processes:4").number == connect("4").number == 4
     assert connect("processes:1").number == 1
     assert connect("processes").number == os.cpu_count()
 

@@ -40,6 +40,8 @@ def connect(workers: int | str | Workers = "here") -> Workers:
 def _named(spec: str) -> Workers:
     if spec == "here":
         return Here()
+    if spec.isascii() and spec.isdecimal() and len(spec) < 9:
+        return _numbered(int(spec), spec)
     if spec == "processes":
         return Processes(os.cpu_count() or 1)
     kind, _, rest = spec.partition(":")
