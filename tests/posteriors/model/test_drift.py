@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 import superarm as sa
 from superarm.errors import ModelWarning
 from superarm.posteriors.model import log as log_module
-from superarm.posteriors.model import model as model_module
+from superarm.posteriors.model import updates
 from superarm.posteriors.model.breaks import LOUDEST, RINGS, Alarm
 from superarm.posteriors.posterior import Belief
 from superarm.storage.files import to_bytes
@@ -168,7 +168,7 @@ def test_with_a_memory_it_is_scikit_learns_process():
 
 
 def test_beyond_the_most_rows_the_latest_half_is_kept(monkeypatch):
-    for module in (log_module, model_module):
+    for module in (log_module, updates):
         monkeypatch.setattr(module, "MOST", 200)
     model, posterior = learnt(*fresh_model(PRIOR), moving(turning(30)))
     assert model.drifts
@@ -178,7 +178,7 @@ def test_beyond_the_most_rows_the_latest_half_is_kept(monkeypatch):
 
 
 def test_a_break_is_seen_where_old_rows_are_no_longer_kept(monkeypatch):
-    for module in (log_module, model_module):
+    for module in (log_module, updates):
         monkeypatch.setattr(module, "MOST", 200)
     model, posterior = learnt(*fresh_model(PRIOR), moving(broken(26, 25)))
     assert model.since == (25, 25)
