@@ -9,7 +9,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import charts, decisions, growth, guard, learners, oracles, posteriors, rounds, studies, targets
+from benchmarks import (
+    charts,
+    decisions,
+    fit_log,
+    growth,
+    guard,
+    learners,
+    oracles,
+    posteriors,
+    rounds,
+    studies,
+    targets,
+)
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE.parent / "docs" / "performance.md"
@@ -20,6 +32,7 @@ SUBJECTS: dict[str, ModuleType] = {
     "studies": studies,
     "decisions": decisions,
     "learners": learners,
+    "fit_log": fit_log,
     "growth": growth,
     "guard": guard,
 }

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 import superarm
+from superarm import storage
 from superarm.datasets.download import RELEASES
 from superarm.datasets.movielens import report_fetch
 from superarm.experiments import runner
@@ -163,6 +164,27 @@ def workers(
         console.print(str(fitness), soft_wrap=True, markup=False)
         if not fitness.fit:
             raise typer.Exit(1)
+
+
+@app.command()
+def fit(
+    log: Annotated[str, typer.Argument(help="Parquet files: a pattern in quotes, as 'log/*.parquet', or a folder.")],
+    contexts: Annotated[str, typer.Option(help="Columns of the contexts, with commas between.")],
+    outcomes: Annotated[str, typer.Option(help="Both columns of outcomes, with a comma between.")],
+    prior: Annotated[Path, typer.Option(help="File of a GaussianProcess, by superarm.storage.write.")],
+    out: Annotated[Path, typer.Option(help="File of the posterior, for superarm.storage.read.")],
+    learn: Annotated[bool, typer.Option("--learn", help="Learn the hyperparameters, too.")] = False,
+    jobs: Jobs = 1,
+    on: On = None,
+) -> None:
+    """Make a posterior of a log of any number of outcomes, for a policy to start from."""
+    with plain_errors():
+        names, pair, workers = contexts.split(","), outcomes.split(","), jobs if on is None else on
+        fitted, said = superarm.fit_log(
+            storage.read(prior), log, contexts=names, outcomes=pair, workers=workers, learn=learn
+        )
+        storage.write(fitted, out)
+        console.print(f"{said}\nwritten: {out}", soft_wrap=True, markup=False)
 
 
 @app.command()

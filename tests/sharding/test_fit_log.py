@@ -9,8 +9,11 @@ import polars as pl
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
+from typer.testing import CliRunner
 
 import superarm as sa
+from superarm import storage
+from superarm.cli import app
 from superarm.errors import InvalidArgument, UnexpectedData
 from superarm.posteriors.statistics import FixedBasis, likeliest_scales
 from superarm.sharding import log_sample
@@ -252,3 +255,19 @@ def test_what_is_refused(tmp_path):
     (tmp_path / "1.parquet").write_bytes(b"nothing")
     with pytest.raises(UnexpectedData, match=r"1\.parquet"):
         sa.fit_log(prior, tmp_path, **COLUMNS)
+
+
+def test_the_command_writes_the_posterior(tmp_path):
+    logged(tmp_path / "log")
+    prior = sa.GaussianProcess(SE, 0.1)
+    storage.write(prior, tmp_path / "prior.sa")
+    named = ["--contexts", "x0,x1", "--outcomes", "sold,leak", "--prior", str(tmp_path / "prior.sa")]
+    said = CliRunner().invoke(app, ["fit", f"{tmp_path}/log/*.parquet", *named, "--out", str(tmp_path / "fitted.sa")])
+    assert said.exit_code == 0, said.output
+    posterior, report = sa.fit_log(prior, tmp_path / "log", **COLUMNS)
+    assert report.digest[:16] in said.output
+    again = storage.read(tmp_path / "fitted.sa").predict(GRID)
+    assert again.mean.tobytes() == posterior.predict(GRID).mean.tobytes()
+    wrong = CliRunner().invoke(app, ["fit", str(tmp_path / "no"), *named, "--out", str(tmp_path / "other.sa")])
+    assert wrong.exit_code == 1
+    assert not (tmp_path / "other.sa").exists()
