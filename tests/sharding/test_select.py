@@ -207,3 +207,16 @@ def test_the_digest_tells_rounds_apart():
     rounds.append(sa.ShardedRound(arms=rounds[0].arms, **{**one.told, "constraint": sa.Sum() >= 0.0}))
     assert len({round.digest() for round in rounds}) == 4
     assert one.sharded(1, whole=True).digest() == rounds[0].digest()
+
+
+def test_a_group_that_is_good_only_together_is_good_when_it_is_split():
+    frame = pl.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": 0.0, "group": 0, "id": range(4)}).with_columns(
+        item=pl.lit(0), weight=pl.lit(1.0), safe=pl.lit(False)
+    )
+    prior = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.5), noise_std=0.1, mean=(1.0, 1.0))
+    policy = sa.TCGPUCB(prior, learn=False, beta_scale=1e-9)
+    for shards in (1, 3, 4):
+        arms = in_memory(frame, shards, whole=False)
+        round = sa.ShardedRound(t=1, arms=arms, constraint=sa.Sum() >= 3.5, feasible=sa.AtMost(4))
+        picked = sa.select(policy, round)
+        assert (picked.status, sorted(picked.ids)) == (sa.Status.OPTIMAL, [0, 1, 2, 3])

@@ -1,7 +1,6 @@
 """How many requests a second a token or an address may send: Litestar's limit, counted in memory.
 
-Its own counts go to a store as text, behind three locks, at a fifth of what a decision costs. These are the process's
-own, and so are those.
+Its own counts go to a store as text, behind three locks. These are the process's own, and so are those.
 """
 
 from __future__ import annotations

@@ -98,6 +98,32 @@ def test_groups_that_come_back_unpicked_do_come_back(again):
     assert [shape.effects.fresh > 0.0 for shape in model.shapes] == [not again] * 2
 
 
+@pytest.mark.parametrize("differ", [True, False])
+def test_groups_that_differ_in_one_output_are_presumed_to_differ_in_the_other(differ):
+    """Clicks are so noisy that they hardly tell; a reward that is sure of itself would leave groups untried."""
+    judgement = Judgement.of(logged(Truth(), rounds=40), 0, LEARNING, np.random.default_rng(0), differ=differ)
+    with_offset = Shape(base=SHAPE.base, noise=0.1, effects=Effects(offset=0.1))
+    needed = {rival.effects.present: nats for rival, _, nats in judgement._effects(SHAPE, SHAPE, 1.0)}
+    back = {rival.effects.present: nats for rival, _, nats in judgement._effects(with_offset, with_offset, 1.0)}
+    assert needed[True, False, False] == needed[True, True, False] == (-2.0 if differ else 3.0)
+    assert back[False, False, False] == (2.0 if differ else 0.0)
+    assert needed[False, False, True] == 3.0
+
+
+@pytest.mark.parametrize("effect", [0.6, 0.0])
+def test_what_the_model_says_of_one_output_is_asked_of_the_other(effect, monkeypatch):
+    asked, judge = [], Judgement.of
+
+    def noted(log, output, *args, differ=False, **options):
+        asked.append(differ)
+        return judge(log, output, *args, differ=differ, **options)
+
+    monkeypatch.setattr(Judgement, "of", noted)
+    learnt(*fresh_model(PRIOR), stream(Truth(effect=effect), 12, seed=0))
+    assert not asked[0]
+    assert any(asked) == (effect > 0.0)
+
+
 @pytest.mark.parametrize("returned", [True, False])
 def test_groups_with_functions_of_their_own_keep_them_unless_much_speaks_against_it(returned):
     """Of groups that do not come back nobody can tell whether what they add would stay."""

@@ -38,6 +38,7 @@ MATURE = 6  # rounds that must lie before a break: first it takes some to see ho
 ENOUGH = 40  # rows that must lie before a break: of fewer, noise is hardly known, and its guess may be far too small
 OLDER = 200  # rows of all that are looked at beside them, at most
 TAILS = 3.669  # as in the watch: innovations count by the density of t with 5 degrees of freedom
+FARTHEST = 1e3  # standard deviations; a value farther off is beyond the model with any past
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +161,6 @@ def _log_densities(covariance: Array, values: Array) -> Array | None:
         lower = np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:
         return None
-    squares = np.square(solve_triangular(lower, values, lower=True))
+    squares = np.square(np.clip(solve_triangular(lower, values, lower=True), -FARTHEST, FARTHEST))
     densities: Array = np.array([-3.0 * np.log1p(squares / TAILS), -0.5 * squares]) - np.log(np.diagonal(lower))
     return densities

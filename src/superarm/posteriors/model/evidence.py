@@ -40,8 +40,10 @@ SHORTEST = 4.0  # rounds that outcomes must be of before a drift is looked for
 SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
 BENEFIT_OF_DOUBT = 2.0  # nats by which anything else must be better than groups with functions of their own
 LESS = 6.0  # the same of groups that differ less, or come back and differ anew: certificates rest on what they are
+TOO = 2.0  # nats by which outcomes must speak against groups that differ, where they differ in the other output
 NOTHING, OFFSET, DEVIATION = (False, False, False), (True, False, False), (True, True, False)
 FRESH = (False, False, True)
+STAYING = (OFFSET, DEVIATION)
 # Which group effects there may be (offset, deviation, fresh), and how many parts each counts as.
 EFFECTS = {NOTHING: 0, DEVIATION: 1, OFFSET: 1, FRESH: 1, (True, False, True): 2}
 KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32)  # the smoothest first
@@ -62,6 +64,7 @@ class Judgement:
     returned: bool  # whether groups come back, picked or not
     noise: RowNoise | None = None  # of these rows, where it differs
     moves: bool = False  # whether the other output drifts
+    differ: bool = False  # whether groups differ in the other output
 
     @staticmethod
     def of(
@@ -73,10 +76,11 @@ class Judgement:
         returned: bool = False,
         noise: RowNoise | None = None,
         moves: bool = False,
+        differ: bool = False,
     ) -> Judgement:
         """On a sample of the rows; ``returned`` says that groups come back, whether or not they were picked again.
 
-        ``noise`` is of all rows, ``moves`` says that the other output drifts.
+        ``noise`` is of all rows, ``moves`` says that the other output drifts, ``differ`` that groups differ there.
         """
         rows = log.sample(output, min(learning.at_most, MOST_ROWS))
         return Judgement(
@@ -88,6 +92,7 @@ class Judgement:
             returned=returned,
             noise=None if noise is None else noise.at(rows),
             moves=moves,
+            differ=differ,
         )
 
     def fitted(self, now: Shape, given: Shape, starts: int = 1) -> tuple[Shape, float]:
@@ -208,6 +213,10 @@ class Judgement:
                 needed = max(needed, BENEFIT_OF_DOUBT if anew else LESS)
             elif now.effects.present == OFFSET and parts == DEVIATION:
                 needed = -BENEFIT_OF_DOUBT
+            if self.differ and parts == NOTHING:
+                needed = max(needed, TOO)
+            elif self.differ and now.effects.present == NOTHING and parts in STAYING:
+                needed = -TOO
             if parts == FRESH and not picked_again and now.effects.offset:  # it is all the same then
                 needed = -BENEFIT_OF_DOUBT
             yield replace(now, effects=effects), replace(given, effects=guess), needed

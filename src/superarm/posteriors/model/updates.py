@@ -10,7 +10,7 @@ from superarm.kernels.kernel import parameters
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.model.conditioned import TRUST, belief_at, posterior_of, trusted
-from superarm.posteriors.model.evidence import Judgement
+from superarm.posteriors.model.evidence import STAYING, Judgement
 from superarm.posteriors.model.given import given_of
 from superarm.posteriors.model.log import MOST, Log, in_order
 from superarm.posteriors.model.model import Model
@@ -132,7 +132,10 @@ def _shape(
     if belief is not None:
         uneven = row_noise(now, model.log.noise[:, output], belief.mean[:, output], belief.std[:, output])
     learning, returned = model.manner(learning), model.returned
-    judgement = Judgement.of(model.log, output, learning, rng, returned=returned, noise=uneven, moves=moves)
+    differ = model.shapes is not None and model.shapes[1 - output].effects.present in STAYING
+    judgement = Judgement.of(
+        model.log, output, learning, rng, returned=returned, noise=uneven, moves=moves, differ=differ
+    )
     if not by_itself:
         given = given.having(now, given.size(model.log.contexts), model.log.span)
         now, _ = judgement.fitted(now, given, starts=2 if search else 1)
