@@ -12,7 +12,7 @@ from superarm.report import page as pages
 from superarm.report import worlds
 from tests.report.samples import manifest, results
 
-DESCRIBED = ["right, sum", "groups <kept>, mean", "poisson, ds"]
+DESCRIBED = ["right, sum", "groups <kept>, mean", "groups redrawn, ds"]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def told(frame):
 
 def test_section(frame, told):
     said = worlds.section(frame, told)
-    for kind in ("right", html.escape("groups <kept>"), "poisson*", "all but *"):
+    for kind in ("right", html.escape("groups <kept>"), "groups redrawn*", "all but *"):
         assert f'<th scope="row">{kind}</th>' in said
     assert "clairvoyant" not in said
     assert said.count("<h3>") == 2
@@ -59,7 +59,7 @@ def test_chart(frame, told):
     assert len(figure.panels) == 1  # the other policy states nothing
     spec = figure.panels[0].to_dict()
     (data,) = spec["datasets"].values()
-    assert [row["kind"] for row in data] == ["right", "groups <kept>", "poisson*", "all but *"]
+    assert [row["kind"] for row in data] == ["right", "groups <kept>", "groups redrawn*", "all but *"]
     mine = frame.filter(policy="cautious", run=0)
     assert data[0]["kept"] == pytest.approx(mine["groups_satisfied"].sum() / mine["groups_touched"].sum(), rel=1e-5)
     assert data[0]["stated"] == pytest.approx(
