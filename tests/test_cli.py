@@ -42,6 +42,9 @@ def test_list_names_every_study_and_policy():
     more = itertools.takewhile(lambda line: line.startswith(" "), lines[row + 1 :])  # what is long takes more lines
     found = " ".join(line[column:] for line in (lines[row], *more))
     assert found.split() == ["zeta=0.5", "delta=0.05", "inducing=10"]
+    assert "federated, movies" in lines[row]
+    assert "all but leakage" in next(line for line in lines if line.startswith("tcgp-ts "))
+    assert " all " in next(line for line in lines if line.startswith("clairvoyant"))
 
 
 @pytest.mark.parametrize(

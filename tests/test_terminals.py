@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 
 import superarm as sa
 from superarm.cli import app
+from superarm.errors import InvalidArgument
 from superarm.experiments.paper import STUDIES, demo
+from superarm.experiments.studies import POLICIES, study
 from superarm.terminal import print_json
 
 
@@ -35,6 +37,22 @@ def test_the_list_is_json_where_asked_for():
     found = read("list")
     assert [row["study"] for row in found["studies"]] == list(STUDIES)
     assert "zeta=0.5" in next(row["settings"] for row in found["policies"] if row["policy"] == "tcgp-ucb")
+
+
+def test_the_list_says_which_policy_plays_in_which_study():
+    found = read("list")
+    for row in found["studies"]:
+        known = study(row["study"], data="synthetic" if row["study"] in ("movies", "leakage") else None)
+        for policy in POLICIES:  # what run --policies takes is what the list names
+            if policy in row["policies"]:
+                assert known.with_changes(policies=(policy,)).base_and_settings(policy)[0] == policy
+            else:
+                with pytest.raises(InvalidArgument):
+                    known.with_changes(policies=(policy,))
+    plays = {(row["study"], policy) for row in found["studies"] for policy in row["policies"]}
+    assert plays == {(name, row["policy"]) for row in found["policies"] for name in row["studies"]}
+    assert ("federated", "cgp-ucb") in plays
+    assert ("movies", "cgp-ucb") not in plays
 
 
 def test_results_of_a_run_are_json_where_asked_for(tmp_path):

@@ -27,7 +27,7 @@ from superarm.experiments.measures import summary
 from superarm.experiments.paper import STUDIES
 from superarm.experiments.paper import demo as small_study
 from superarm.experiments.results import read
-from superarm.experiments.studies import POLICIES, settings_by_policy, study, with_sweep
+from superarm.experiments.studies import POLICIES, settings_by_policy, studies_of, study, systems_by_study, with_sweep
 from superarm.service.commands import serve, token
 from superarm.session_commands import session
 from superarm.terminal import Json, console, plain_errors, print_json, warn
@@ -73,22 +73,37 @@ def main(
 
 @app.command("list")
 def list_(as_json: Json = False) -> None:
-    """Studies, and policies with the settings that they take, by name."""
+    """Studies, and policies with the studies that they play in and the settings that they take, by name."""
     with plain_errors():
-        settings = settings_by_policy()
+        systems = systems_by_study()
+        settings = settings_by_policy(systems)
         if as_json:
-            known_studies = [{"study": name, "title": known.title} for name, known in STUDIES.items()]
-            known_policies = [{"policy": n, "words": words, "settings": settings[n]} for n, words in POLICIES.items()]
+            known_studies = [
+                {
+                    "study": name,
+                    "title": known.title,
+                    "policies": [policy for policy in POLICIES if policy in systems[name]],
+                }
+                for name, known in STUDIES.items()
+            ]
+            known_policies = [
+                {
+                    "policy": name,
+                    "words": words,
+                    "studies": [study for study in STUDIES if name in systems[study]],
+                    "settings": settings[name],
+                }
+                for name, words in POLICIES.items()
+            ]
             print_json({"studies": known_studies, "policies": known_policies})
             return
         studies = Table("study", "what it is", box=None, pad_edge=False, header_style="bold")
         for name, known in STUDIES.items():
             studies.add_row(name, known.title)
-        policies = Table(
-            "policy", "what it is", "settings, with defaults", box=None, pad_edge=False, header_style="bold"
-        )
+        columns = ("policy", "what it is", "plays in", "settings, with defaults")
+        policies = Table(*columns, box=None, pad_edge=False, header_style="bold")
         for name, words in POLICIES.items():
-            policies.add_row(name, words, settings[name])
+            policies.add_row(name, words, studies_of(name, systems), settings[name])
         console.print(studies, Text(), policies, Text(), sep="\n")
         console.print(
             "a policy with settings:  superarm run federated --policies 'tcgp-ucb, tcgp-ucb zeta=0.25'", soft_wrap=True

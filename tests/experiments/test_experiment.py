@@ -11,7 +11,7 @@ from superarm.errors import ForeignResults, InvalidArgument
 from superarm.experiments import paper, runner
 from superarm.experiments.experiment import Setting, default_settings, named, varied
 from superarm.experiments.results import base_and_settings
-from superarm.experiments.studies import POLICIES, settings_by_policy, with_sweep
+from superarm.experiments.studies import POLICIES, settings_by_policy, systems_by_study, with_sweep
 from tests.experiments import small
 
 
@@ -97,7 +97,8 @@ def test_the_studies_stay_what_they_were():
         assert name == f"tcgp-ucb zeta={zeta}"
         assert make(SETTING).zeta == float(zeta)
     everywhere = set(paper.federated().policies)
-    assert everywhere | {"cautious-no-prior", "feasible-random"} == set(POLICIES) == set(settings_by_policy())
+    listed = set(settings_by_policy(systems_by_study()))
+    assert everywhere | {"cautious-no-prior", "feasible-random"} == set(POLICIES) == listed
 
 
 def test_chosen_policies_keep_the_order_of_the_study():

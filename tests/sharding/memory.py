@@ -127,6 +127,27 @@ def drawn(seed: int, most: int = 14, *, reward: Any = ..., t: int = 2, safe: boo
     return Drawn(frame, plain, told, tied)
 
 
+def at_the_edge(seed: int) -> Drawn:
+    """A round whose groups have a good subgroup by a little, or miss it by a little: most need arms of several shards.
+
+    Limits lie near the most that any arms of a group give, at the mean of ``prior``.
+    """
+    one = drawn(seed, reward=None)
+    rng = np.random.default_rng((seed, 2))
+    promised = [sa.Sum(), sa.Sum(), sa.Count(), sa.Mean(), sa.Max(), sa.Min()][int(rng.integers(6))]
+    sign = 1.0 if isinstance(promised, sa.Count) or rng.random() < 0.6 else -1.0
+    values = sign * prior(one, seed).predict(one.plain.contexts).mean[:, 1]
+    limits, below = {}, (0.0, 0.3) if rng.random() < 0.7 else (-0.2, -0.02)
+    for label in one.plain.labels:
+        mine = values[one.plain.groups == label]
+        most = float(len(mine) if isinstance(promised, sa.Count) else mine.max())
+        if isinstance(promised, sa.Sum) and most > 0.0:
+            most = float(mine[mine > 0.0].sum())
+        limits[label] = sign * (most - abs(most) * float(rng.uniform(*below)))
+    told = one.told | {"constraint": promised >= limits if sign > 0.0 else promised <= limits}
+    return replace(one, plain=replace(one.plain, constraint=told["constraint"]), told=told)
+
+
 def _with_items(constraint: Any, items: list[int]) -> Any:
     made: dict[float, Any] = {}
 

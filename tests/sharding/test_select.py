@@ -12,7 +12,7 @@ import superarm as sa
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.oracles.decomposition.gains import gains_of
 from superarm.oracles.decomposition.shards import attaining, unbeaten
-from tests.sharding.memory import SHARDINGS, drawn, in_memory, prior
+from tests.sharding.memory import SHARDINGS, at_the_edge, drawn, in_memory, prior
 
 
 def a_policy(posterior, seed, **settings):
@@ -24,14 +24,13 @@ def margins(groups):
     return {group.label: (group.value, group.threshold, group.margin) for group in groups}
 
 
-def check(seed):
-    one = drawn(seed)
+def check(one, seed, shardings=SHARDINGS):
     posterior = prior(one, seed)
     policy = a_policy(posterior, seed)
     enumerated = a_policy(posterior, seed, oracle=sa.Exhaustive()).select(one.plain)
     plain, found = policy.select(one.plain), []
     ids = one.frame["id"].to_numpy()
-    for shards, whole in SHARDINGS:
+    for shards, whole in shardings:
         picked = sa.select(policy, one.sharded(shards, whole=whole))
         assert picked.value == pytest.approx(enumerated.value, rel=1e-9, abs=1e-9)
         assert picked.status is enumerated.status is plain.status
@@ -47,14 +46,23 @@ def check(seed):
 
 
 def test_any_promise_any_sharding():
-    statuses = [check(seed) for seed in range(30)]
+    statuses = [check(drawn(seed), seed) for seed in range(30)]
     assert set(statuses) == {sa.Status.OPTIMAL, sa.Status.NO_GOOD_SUBGROUP, sa.Status.UNDERFILLED}
+
+
+def test_groups_that_are_just_good_or_just_not_and_split():
+    """Whether a group has a good subgroup is told by all of its shards together, and by arms that were left out."""
+    split = [(shards, whole) for shards, whole in SHARDINGS if not whole]
+    statuses = [check(at_the_edge(seed), seed, split) for seed in range(50)]
+    assert min(statuses.count(status) for status in (sa.Status.OPTIMAL, sa.Status.NO_GOOD_SUBGROUP)) > 3
 
 
 @pytest.mark.slow
 def test_any_promise_any_sharding_many_times():
-    statuses = [check(seed) for seed in range(100, 800)]
+    statuses = [check(drawn(seed), seed) for seed in range(100, 800)]
     assert min(map(statuses.count, set(statuses))) > 50
+    for seed in range(100, 200):
+        check(at_the_edge(seed), seed)
 
 
 @settings(max_examples=25, deadline=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from superarm.experiments import leakage, paper, wrong
 from superarm.experiments.experiment import (
     DataKind,
     Experiment,
+    Maker,
     Value,
     default_settings,
     name_with_settings,
@@ -29,15 +31,15 @@ POLICIES = {
     "tcgp-ts": "Thompson sampling on the joint posterior, with the same oracles",
     "cautious": "certifies promises before it plays, and tries others sparingly: docs/promises.md",
     "cautious-fixed": "cautious that trusts what it was told: nothing is learnt of the prior, and nothing opened",
-    "cautious-no-prior": "cautious that is told nothing beforehand; wrong and shops only",
+    "cautious-no-prior": "cautious that is told nothing beforehand",
     "tcgp-ucb-learned": "tcgp-ucb that learns lengthscale, variance and noise as it goes",
     "oclok-ucb": "combinatorial GP-UCB without groups (Nika et al. 2021)",
-    "cgp-ucb": "contextual GP-UCB, one arm a round (Krause and Ong 2011); federated only",
+    "cgp-ucb": "contextual GP-UCB, one arm a round (Krause and Ong 2011)",
     "acc-ucb": "adaptive discretisation (Nika et al. 2020)",
     "cc-mab": "fixed hypercubes (Chen et al. 2018)",
     "cucb": "one counter per arm (Chen et al. 2013)",
     "uniform": "random feasible super arms",
-    "feasible-random": "cautious that is told lots in place of utilities; leakage only",
+    "feasible-random": "cautious that is told lots in place of utilities",
     "clairvoyant": "the benchmark: plays on the truth",
 }
 OURS = {
@@ -56,12 +58,27 @@ SWEEP: dict[str, dict[str, tuple[Value, ...]]] = {
 }
 
 
-def settings_by_policy() -> dict[str, str]:
-    """The settings of every policy with their defaults, as a command would name them."""
-    records = leakage.synthetic_digits()
-    study = leakage.leakage(records, "", DataKind.SYNTHETIC)
-    makers = {**study.systems, **wrong.shops().systems, **paper.federated().systems}  # where all of them play
+def systems_by_study() -> dict[str, Mapping[str, Maker]]:
+    """What can play in every study, by name; no data is read for it."""
+    made = {name: make() for name, make in OURS.items()}
+    made["movies"] = paper.movies(synthetic(seed=0), "", DataKind.SYNTHETIC)
+    made["leakage"] = leakage.leakage(leakage.synthetic_digits(), "", DataKind.SYNTHETIC)
+    return {name: made[name].systems for name in STUDIES}
+
+
+def settings_by_policy(systems: Mapping[str, Mapping[str, Maker]]) -> dict[str, str]:
+    """The settings of every policy with their defaults, as a command would name them, from the first study it is in."""
+    makers = {name: make for study in [*systems.values()][::-1] for name, make in study.items()}
     return {name: name_with_settings("", default_settings(make)).strip() for name, make in makers.items()}
+
+
+def studies_of(policy: str, systems: Mapping[str, Mapping[str, Maker]]) -> str:
+    """The studies that a policy can play in, in words."""
+    plays = [study for study, known in systems.items() if policy in known]
+    others = [study for study in systems if study not in plays]
+    if len(others) <= 1:
+        return f"all but {others[0]}" if others else "all"
+    return ", ".join(plays)
 
 
 def with_sweep(experiment: Experiment) -> Experiment:
