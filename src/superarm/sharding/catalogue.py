@@ -100,7 +100,8 @@ class Catalogue:
             names of columns, as in the attributes; labels and identities are whole numbers or text. Give every arm an
             identity of its own: ties among arms alike in all else are then broken in the same way for any sharding
         shards
-            how many files
+            how many files, at most: groups that are kept whole are dealt out by a hash of their labels, and a file that
+            none fell to is not written
         whole
             keep every group in one file, so that far less is sent when a super arm is selected; False deals out rows
             in turn
