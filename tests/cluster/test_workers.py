@@ -71,3 +71,16 @@ def test_an_address_where_nothing_is(ray_workers, monkeypatch):
         InvalidArgument, match=r"workers: expected the address of a Ray cluster that runs, got Could not"
     ):
         connect("ray:auto")
+
+
+def test_a_cluster_whose_token_is_not_known(ray_workers, monkeypatch):
+    import ray
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+
+    def refuse(**_):
+        raise ray.exceptions.AuthenticationError("Token authentication is enabled but no token was found")
+
+    monkeypatch.setattr(ray, "init", refuse)
+    with pytest.raises(InvalidArgument, match=r"workers: expected a Ray whose token this process has.*RAY_AUTH_TOKEN"):
+        connect("ray:auto")

@@ -42,6 +42,9 @@ class RayWorkers:
             except ConnectionError as error:
                 said = str(error).splitlines()[0]
                 raise InvalidArgument("workers", "the address of a Ray cluster that runs", said) from None
+            except ray.exceptions.AuthenticationError as error:
+                expected = "a Ray whose token this process has: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
+                raise InvalidArgument("workers", expected, str(error).splitlines()[0]) from None
 
     @property
     def number(self) -> int:
