@@ -189,7 +189,7 @@ def _with(function: Callable[..., Any], /, **arguments: Any) -> Callable[[], tup
 
 def a_log() -> Path:
     file = folder() / "log.parquet"
-    pl.DataFrame({"x": CONTEXTS[:, 0], "a": PAIRS[:, 0], "b": PAIRS[:, 1]}).write_parquet(file)
+    pl.DataFrame({"x": CONTEXTS[:, 0], "earned": PAIRS[:, 0], "lost": PAIRS[:, 1]}).write_parquet(file)
     return file
 
 
@@ -602,13 +602,16 @@ CALLS: dict[str, Call] = {
                 "workers": 1,
             },
         ),
-        takes={"out": ("none", "text"), "workers": ("none",), "environment": ("classes",)},
+        takes={"out": ("none", "text"), "environment": ("classes",)},
         most={
             "rounds": (3, "rounds that are played"),
             "runs": (3, "runs that are played"),
             "workers": (2, "processes"),
         },
-        lookalikes={("environment", "an environment"): "it is one, and large"},
+        lookalikes={
+            ("environment", "an environment"): "it is one, and large",
+            ("workers", "none"): "one process a core, which take seconds to start",
+        },
     ),
     # --- logs of any length
     "fit_log": Call(
@@ -618,7 +621,7 @@ CALLS: dict[str, Call] = {
                 "prior": sa.GaussianProcess(KERNEL, 0.1),
                 "log": a_log(),
                 "contexts": ["x"],
-                "outcomes": ["a", "b"],
+                "outcomes": ["earned", "lost"],
                 "workers": 1,
                 "learn": False,
                 "at_most": 100,
