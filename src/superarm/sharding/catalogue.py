@@ -217,6 +217,8 @@ class Catalogue:
 
 def whole_numbers(argument: str, values: Any, below: int) -> IntArray:
     """(k,) whole numbers from 0 to below ``below``."""
+    if np.ma.is_masked(values):
+        raise InvalidArgument(argument, f"whole numbers below {below}", "some that are masked")
     try:
         numbers = np.array(listed(argument, values, f"whole numbers below {below}"))
     except ValueError:  # ragged

@@ -103,7 +103,7 @@ def _names(argument: str, names: Any) -> list[str]:
 
 def _frames(frames: Any, columns: list[str]) -> Iterator[pl.DataFrame]:
     """Some columns of frames, as polars has them."""
-    if isinstance(frames, (str, bytes, Mapping, Set, type)) or not (
+    if isinstance(frames, (str, bytes, Mapping, Set, type, np.ndarray, pl.LazyFrame)) or not (
         hasattr(frames, "columns") or isinstance(frames, Iterable)
     ):
         raise InvalidArgument("frames", "a polars or pandas frame, or several", type_of(frames))
