@@ -142,7 +142,7 @@ class BanditStrategy(Strategy):
             if len(self._nodes) >= self.min_clients:
                 return there
             log.info("waiting for clients: %d of at least %d are there", len(self._nodes), self.min_clients)
-            time.sleep(PAUSE)
+            time.sleep(PAUSE)  # for as long as it takes: whoever runs the server said how many there must be
 
     def _meet(self, there: set[int], grid: Grid) -> None:
         """Ask nodes that are new who they are; a client belongs to the node that was first to say so."""

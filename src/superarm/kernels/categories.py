@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from superarm.arguments import Array
+from superarm.kernels.in_place import InPlace
 from superarm.kernels.scaled import ScaledKernel
 from superarm.kernels.stationary import loops
 from superarm.storage import storable
@@ -15,7 +16,7 @@ from superarm.storage import storable
 
 @storable
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Categories(ScaledKernel):
+class Categories(InPlace, ScaledKernel):
     """Functions of categories, ``k(x, y) = variance * prod_d c_d^[x_d != y_d]`` with ``c_d = exp(-1 / l_d^2)``.
 
     Equal categories are one, and unequal ones correlate by c, which is learnt as all lengthscales are. It is the
@@ -36,11 +37,6 @@ class Categories(ScaledKernel):
     def _correlations(self, x: Array, y: Array) -> Array:
         """c_d of each column, ``(D,)``."""
         return np.exp(-np.square(self.reciprocals(x, y)))
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        k = np.empty((len(x), len(y)))
-        self.into(x, y, k)
-        return k
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""

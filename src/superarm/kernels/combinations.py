@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from superarm.arguments import Array
+from superarm.kernels.in_place import InPlace
 from superarm.kernels.kernel import (
     Kernel,
     checked_kernel,
@@ -73,13 +74,8 @@ class PairOfKernels(Combinable):
 
 @storable
 @dataclass(frozen=True)
-class SumKernel(PairOfKernels):
+class SumKernel(InPlace, PairOfKernels):
     """Sum of two kernels, ``k(x, y) = k_1(x, y) + k_2(x, y)``."""
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        k = np.empty((len(x), len(y)))
-        self.into(x, y, k)
-        return k
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
@@ -97,13 +93,8 @@ class SumKernel(PairOfKernels):
 
 @storable
 @dataclass(frozen=True)
-class ProductKernel(PairOfKernels):
+class ProductKernel(InPlace, PairOfKernels):
     """Product of two kernels, ``k(x, y) = k_1(x, y) k_2(x, y)``."""
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        k = np.empty((len(x), len(y)))
-        self.into(x, y, k)
-        return k
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from superarm.arguments import Array, Mask
 from superarm.kernels.combinations import Combinable
+from superarm.kernels.in_place import InPlace
 from superarm.kernels.kernel import Kernel, evaluate, gradients, names, parameters, slopes, with_parameters
 from superarm.kernels.stationary import loops, slope_loops
 from superarm.storage import storable
@@ -42,7 +43,7 @@ class Constant(Combinable):
 
 @storable
 @dataclass(frozen=True, kw_only=True)
-class Trend(Combinable):
+class Trend(InPlace, Combinable):
     """Linear functions of standardised features, ``k(x, y) = variance * mean_d (x_d - o_d) (y_d - o_d) / s_d^2``.
 
     Only the variance is learnt. A feature a million scales away from the origin, or more, counts as that far.
@@ -64,11 +65,6 @@ class Trend(Combinable):
             scaled: Array = (x - origin) / divisor
         np.maximum(scaled, -farthest, out=scaled)
         return np.minimum(scaled, farthest, out=scaled)
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        k = np.empty((len(x), len(y)))
-        self.into(x, y, k)
-        return k
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
@@ -103,7 +99,7 @@ class Trend(Combinable):
 
 @storable
 @dataclass(frozen=True, kw_only=True)
-class GroupEffects(Combinable):
+class GroupEffects(InPlace, Combinable):
     """A function that all groups share, and what each group adds to it, with points (x, group) or (x, group, t).
 
     k = base(x, y) + [same group] (offset + deviation base(x, y)) + [same group and round] fresh
@@ -127,11 +123,6 @@ class GroupEffects(Combinable):
     offset: float = 0.0
     deviation: float = 0.0
     fresh: float = 0.0
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        k = np.empty((len(x), len(y)))
-        self.into(x, y, k)
-        return k
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""

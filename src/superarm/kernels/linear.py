@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm.arguments import Array
+from superarm.kernels.in_place import InPlace
 from superarm.kernels.scaled import ScaledKernel, of_all_columns
 from superarm.kernels.stationary import loops
 from superarm.storage import storable
@@ -14,16 +15,11 @@ from superarm.storage import storable
 
 @storable(upgrade=of_all_columns)
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Linear(ScaledKernel):
+class Linear(InPlace, ScaledKernel):
     """Linear functions through the origin, ``k(x, y) = variance * sum_d x_d y_d / l_d^2``.
 
     ``lengthscale`` is one number, or one for each dimension.
     """
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        k = np.empty((len(x), len(y)))
-        self.into(x, y, k)
-        return k
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""

@@ -8,12 +8,13 @@ import numpy as np
 
 from superarm.arguments import Array
 from superarm.kernels.combinations import Combinable
+from superarm.kernels.in_place import InPlace
 from superarm.storage import storable
 
 
 @storable
 @dataclass(frozen=True, kw_only=True)
-class Seasons(Combinable):
+class Seasons(InPlace, Combinable):
     """Correlation of what is true in rounds t and u, where t is a column of the points.
 
     ``(1 + sum_p s_p c_p) / (1 + sum_p s_p)`` with c_p = exp(-2 sin^2(pi (t - u) / p)) for every period p: a part that
@@ -29,11 +30,6 @@ class Seasons(Combinable):
         apart = np.subtract.outer(x[:, self.column], y[:, self.column])
         each = zip(self.periods, self.sizes, strict=True)
         return [size * np.exp(-2.0 * np.square(np.sin((np.pi / period) * apart))) for period, size in each]
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        k = np.empty((len(x), len(y)))
-        self.into(x, y, k)
-        return k
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""

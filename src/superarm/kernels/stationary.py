@@ -15,6 +15,7 @@ import numpy as np
 
 from superarm import compiled
 from superarm.arguments import Array
+from superarm.kernels.in_place import InPlace
 from superarm.kernels.scaled import ScaledKernel, of_all_columns
 from superarm.storage import storable
 
@@ -25,15 +26,10 @@ slope_loops = partial(compiled.loops, "superarm.kernels.slopes", "compiling what
 FARTHEST = 1e300
 
 
-class Stationary(ScaledKernel):
+class Stationary(InPlace, ScaledKernel):
     """A kernel of the scaled distance alone."""
 
     form: ClassVar[int]  # the number of its profile: see :func:`~superarm.kernels.loops.fill`
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        k = np.empty((len(x), len(y)))
-        self.into(x, y, k)
-        return k
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""

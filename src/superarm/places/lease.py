@@ -98,7 +98,7 @@ class Lease:
         say(f"held by {words}; it is taken over unless anything is heard of it within {self.silence:.0f} seconds")
         began = time.monotonic()
         while time.monotonic() - began < self.silence:
-            time.sleep(self.silence / CHANGES / 4)
+            time.sleep(self.silence / CHANGES / 4)  # a living owner is seen soon after its next change
             now = self.place.read_version(self.name)
             if now is None:
                 return  # given up

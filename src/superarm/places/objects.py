@@ -37,7 +37,7 @@ class Objects:
             raise InvalidArgument(
                 argument, "a folder, or obstore for a bucket: pip install 'superarm[cluster]'", str(error)
             ) from None
-        except Exception as error:  # obstore's own, and ValueError, of what is no address
+        except (ValueError, _obstore().exceptions.BaseError) as error:  # of what is no address
             raise InvalidArgument(argument, "the address of a bucket, as s3://bucket/folder", _words(error)) from None
         return cls(address.rstrip("/"))
 
