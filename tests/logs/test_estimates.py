@@ -199,7 +199,7 @@ def test_a_log_without_probabilities_tells_nothing():
 def test_the_log_of_a_deterministic_policy_tells_nothing_of_another():
     certain = changed(UNIFORM.log(60, 0), probabilities=lambda entry: np.ones(4))
     said = refusal(UNIFORM, certain)
-    assert "the policy picks what the log could never pick" in said
+    assert "the policy picks arms that the log could never pick" in said
     assert "that of a deterministic policy does not" in said
 
 

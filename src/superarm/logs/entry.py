@@ -1,4 +1,4 @@
-"""A past round: what was there, what was picked with which probability, and what came of it."""
+"""A past round: its arms, what was picked with which probability, and the outcomes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class LogEntry:
     Parameters
     ----------
     round
-        all arms that could be picked
+        the round, with all arms that could be picked
     arms
-        (k,) that were picked
+        (k,) the picked arms
     outcomes
-        (k, 2) of these arms, NaN where one never came
+        (k, 2) their outcomes, NaN where one is missing
     probabilities
-        with which each arm was to be picked: of the picked arms, (k,), or of all arms, (M,), which is better, as it
-        shows what could never be picked; None where nobody knows
+        probability with which each arm was picked: of all arms, (M,), or only of the picked arms, (k,). All arms are
+        better, because they show which arms could never be picked. None if unknown
     part_probabilities
-        by label of touched groups: with which probability exactly these arms of the group were to be picked. Where a
-        group gives one arm at most, or all its arms or none, ``probabilities`` say so already
+        for each touched group, by label: probability of picking exactly these arms of the group. Not needed if a group
+        gives at most one arm, or all its arms or none: then ``probabilities`` determine it
 
     >>> import numpy as np, superarm as sa
     >>> round = sa.Round(t=1, contexts=np.eye(4), feasible=sa.AtMost(2))
@@ -64,7 +64,7 @@ class LogEntry:
 
     @property
     def picked_probabilities(self) -> Array | None:
-        """(k,) with which each of the picked arms was to be picked."""
+        """(k,) probability with which each picked arm was picked."""
         if self.probabilities is None or len(self.probabilities) == len(self.arms):
             return self.probabilities
         return self.probabilities[self.arms]

@@ -13,27 +13,27 @@ from superarm.arguments import Array
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """What a log tells of a policy.
+    """What a log says about a policy.
 
     Attributes
     ----------
     mean
         the estimate
     low, high
-        an interval around it
+        the interval
     level
-        with which probability such intervals hold the truth
+        probability that such an interval contains the truth
     std_error
         estimated standard deviation of ``mean``
     rounds
-        of the log
+        number of rounds in the log
     effective_rounds
-        how many rounds played by the policy itself would weigh as evenly: (sum of w)^2 / (sum of w^2)
+        how many rounds the log is worth for this policy: (sum of w)^2 / (sum of w^2)
     method
-        by which it was estimated
+        "doubly robust" or "inverse propensity"
     cut
-        share of the weights that ``clip`` took away: the bias of inverse propensity is at most this share of the mean
-        reward, that of the doubly robust estimate this share of the model's error; the interval does not hold it
+        share of the weights that ``clip`` removed. The bias of inverse propensity is about this share of the mean
+        reward, that of the doubly robust estimate this share of the model's error. The interval does not cover it
     """
 
     mean: float
@@ -57,7 +57,7 @@ class Estimate:
 def mean_and_interval(values: Array, weights: Array, *, level: float, method: str, cut: float = 0.0) -> Estimate:
     """Student's interval of the mean of one value a round; ``weights`` are the sums of weights of the rounds.
 
-    A round counts once, however many arms it has: their outcomes may depend on each other as they please.
+    A round counts once, however many arms it has: their outcomes may depend on each other in any way.
     """
     rounds = len(values)
     error = float(np.std(values, ddof=1)) / math.sqrt(rounds)

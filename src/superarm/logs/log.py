@@ -1,4 +1,4 @@
-"""Past rounds in their order, from a list, a session or a frame."""
+"""Past rounds in order, from a list, a session or a frame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from superarm.sessions.session import Session
 
 
 class Log(Sequence[LogEntry]):
-    """Past rounds in their order.
+    """Past rounds in order.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ class Log(Sequence[LogEntry]):
 
     @classmethod
     def from_session(cls, session: Session) -> Log:
-        """The decisions and records of a session that were not withdrawn, with the outcomes known now.
+        """Read the decisions and records of a session that were not withdrawn, with the outcomes known now.
 
-        Where the session takes silence for an outcome, so does the log. Rounds that were erased, archived or made slim
-        cannot be played again: they are an error, and the message says which.
+        If the session counts silence as an outcome, so does the log. Rounds that were erased, archived or reduced
+        cannot be replayed: they raise an error that names them.
         """
         return cls(journal.entries_of(session))
 
@@ -80,17 +80,17 @@ class Log(Sequence[LogEntry]):
         Parameters
         ----------
         frame
-            rows of one round need not stand together; rounds come in the order of ``t``
+            the rows of a round need not be adjacent; rounds are ordered by ``t``
         contexts
             names of the context columns
         t
             name of the column with the number of the round, from 1
         picked
-            name of the column that is True for arms that were picked
+            name of the column that is True for picked arms
         outcomes
-            names of the two columns of outcomes; not looked at where an arm was not picked
+            names of the two outcome columns; ignored for arms that were not picked
         probability
-            name of the column with the probability of being picked: of all arms, or missing for those not picked
+            name of the column with the probability of being picked; it may be missing for arms not picked
         group
             name of the label column
         rest
@@ -102,7 +102,7 @@ class Log(Sequence[LogEntry]):
 
 
 def checked_log(log: Any) -> Log:
-    """A log, from anything that holds one."""
+    """Return a log from anything that holds one."""
     if isinstance(log, Log):
         return log
     if isinstance(log, Session):

@@ -1,4 +1,4 @@
-"""A policy plays a log again, and what it would have earned there."""
+"""Replay a log with another policy, and estimate what the policy would have earned."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Replay:
     Attributes
     ----------
     log
-        that was played again
+        the replayed log
     turns
         what the policy picks in each round
     """
@@ -45,7 +45,7 @@ class Replay:
     turns: tuple[Turn, ...]
 
     def frame(self) -> pl.DataFrame:
-        """One row a round: ``t``, the ``arms`` of the policy, those of the log, and how many both picked."""
+        """One row per round: ``t``, the ``arms`` of the policy, those of the log, and how many both picked."""
         import polars as pl
 
         rows = [
@@ -73,19 +73,19 @@ class Replay:
         clip: float | None = None,
         level: float = 0.95,
     ) -> Estimate:
-        """Mean reward a round that the policy would have earned, where the log tells; :class:`NoEstimate` where not.
+        """Estimate the mean reward per round of the policy; raise :class:`NoEstimate` if the log cannot say.
 
         Parameters
         ----------
         method
             "doubly robust", or "inverse propensity", which needs no model and has the wider interval
         model
-            prior of what outcomes to expect; by default one that learns from nothing. It predicts a round from those
-            before it, so that a wrong one widens the interval and does no other harm
+            prior of the model that predicts outcomes; by default one that learns everything from the log. It predicts
+            each round from the rounds before, so a wrong model widens the interval but adds no bias
         clip
-            the largest weight of an arm; the interval becomes narrower, and a bias comes in (``estimate.cut``)
+            the largest weight of an arm; this narrows the interval and adds a bias (``estimate.cut``)
         level
-            of the interval
+            probability that the interval contains the truth
         """
         level, terms = fraction("level", level), self._reward_terms(method, model, clip)
         values, weights, used, wanted = (
@@ -96,10 +96,10 @@ class Replay:
         return mean_and_interval(values, used, level=level, method=method, cut=cut)
 
     def kept(self, *, level: float = 0.95) -> Estimate:
-        """Share of the promises that would have been kept, of all groups that the policy touches.
+        """Estimate the share of kept promises among all groups that the policy touches.
 
-        Judged by the outcomes of the log, whose noise tips promises near their thresholds. By inverse propensity of
-        what was picked of each group.
+        Promises are judged by the logged outcomes, so noise decides those near their thresholds. Each group is
+        weighted by the inverse probability of what was picked from it.
         """
         level, terms = fraction("level", level), self._promise_terms()
         kept, weights, wanted = (
@@ -117,10 +117,10 @@ class Replay:
         clip: float | None = None,
         level: float = 0.95,
     ) -> pl.DataFrame:
-        """One row a group: its part of the reward a round, and the share of its promises that would have been kept.
+        """One row per group: its part of the reward per round, and the share of its promises that would be kept.
 
-        Rounds without the group do not count. What a log does not tell is null, and ``reason`` says why. Arguments as
-        for :meth:`value`.
+        Rounds without the group do not count. What the log cannot say is null, and ``reason`` says why. The arguments
+        are those of :meth:`value`.
         """
         import polars as pl
 
@@ -163,17 +163,17 @@ class Replay:
 
 
 def replay(policy: Policy, log: Any, *, learn: bool = True) -> Replay:
-    """Let a policy decide the rounds of a log again, without playing them.
+    """Let a policy decide the rounds of a log again, to estimate what it would have earned.
 
     Parameters
     ----------
     policy
-        decides every round by what the log has told it of the rounds before
+        decides every round, knowing the logged outcomes of the rounds before
     log
         a :class:`~superarm.Log`, a list of :class:`~superarm.LogEntry`, or a session
     learn
-        whether the policy learns from what was picked and what came of it, round by round; afterwards it has seen the
-        whole log. False: it stays as it is. A policy that has learnt from this very log looks better there than it is
+        whether the policy learns from the logged picks and outcomes, round by round; afterwards it has learnt from
+        the whole log. A policy that has already learnt from this log looks better on it than it is
 
     >>> import numpy as np, superarm as sa
     >>> chooser, rng, log = sa.Uniform(seed=1), np.random.default_rng(0), []
@@ -203,7 +203,7 @@ def replay(policy: Policy, log: Any, *, learn: bool = True) -> Replay:
 
 
 def _chances(policy: Policy, round: Any, arms: Any) -> tuple[Array | None, bool]:
-    """(M,) with which probability the policy picks each arm, and whether it draws lots."""
+    """(M,) probability that the policy picks each arm, and whether it draws at random."""
     if isinstance(policy, RandomisingPolicy):
         given = policy.probabilities(round, np.arange(len(round)))
         if given is None:
@@ -219,14 +219,14 @@ def _chances(policy: Policy, round: Any, arms: Any) -> tuple[Array | None, bool]
 
 
 def _predictions(log: Log, model: Posterior | None) -> Iterable[Array]:
-    """(M,) for each round: the first outcomes to expect, by the rounds before it."""
+    """(M,) for each round: the expected first outcomes, given the rounds before it."""
     if model is not None:
         instance("model", model, Posterior, "an object with predict and condition, or None")
     learner = Learner.of(model, seed=0, learn=None if model is None else False)
     for entry in log:
         yield learner.belief(entry.round).mean[:, 0] if len(entry.round) else np.zeros(0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ModelWarning)  # a wrong model costs width alone
+            warnings.simplefilter("ignore", ModelWarning)  # a wrong model only widens the interval
             learner.update(entry.round, Outcomes.of(entry.round, entry.arms, entry.outcomes))
 
 

@@ -1,4 +1,4 @@
-"""What a policy would do in a round of a log, and how that weighs what was picked there."""
+"""What a policy would pick in a logged round, and the weights that follow for the logged picks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Turn:
 
     entry: LogEntry
     arms: IntArray  # (j,) that the policy picks
-    chances: Array | None  # (M,) q, with which it picks each arm; None where it draws lots and does not know
-    draws: bool  # whether it draws lots, and says with which probabilities
+    chances: Array | None  # (M,) q, its probability of picking each arm; None if it draws at random and does not know
+    draws: bool  # whether it draws at random, and states its probabilities
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,20 +36,20 @@ class GroupTerms:
 
 
 def chances(turn: Turn) -> Array:
-    """q, or why it is not known."""
+    """The probabilities q, or the reason why they are not known."""
     if turn.chances is None:
         raise NoEstimate(
-            f"the policy draws lots and does not know with which probability it picks an arm in round {_t(turn)}"
+            f"the policy draws at random and does not know its probability of picking an arm in round {_t(turn)}"
         )
     return turn.chances
 
 
 def arm_weights(turn: Turn) -> Array:
-    """(k,) q / p of each picked arm, or why there are none."""
+    """(k,) q / p of each picked arm, or the reason why there are none."""
     entry, q = turn.entry, chances(turn)
     p = entry.picked_probabilities
     if p is None:
-        raise NoEstimate(f"the log has no probabilities in round {_t(turn)}: nobody knows how likely other picks were")
+        raise NoEstimate(f"the log has no probabilities in round {_t(turn)}, so nothing is known about other picks")
     assert entry.probabilities is not None
     if len(entry.probabilities) == len(entry.round):
         never = np.flatnonzero((q > 0.0) & (entry.probabilities == 0.0))
@@ -68,10 +68,14 @@ def reward_terms(turn: Turn, model: Array | None, clip: float | None) -> GroupTe
     """
     entry, q = turn.entry, chances(turn)
     if type(entry.round.reward) is not Sum:
-        raise NoEstimate(f"the reward of round {_t(turn)} is {entry.round.reward}: only a sum follows from single arms")
+        raise NoEstimate(
+            f"the reward of round {_t(turn)} is {entry.round.reward}, and only a sum can be estimated arm by arm"
+        )
     y, weights = entry.outcomes[:, 0], arm_weights(turn)
     if np.isnan(y[weights > 0.0]).any():
-        raise NoEstimate(f"outcomes of round {_t(turn)} are missing; leave such rounds out only if that is by chance")
+        raise NoEstimate(
+            f"outcomes of round {_t(turn)} are missing; leave such rounds out only if they are missing by chance"
+        )
     used = weights if clip is None else np.minimum(weights, clip)
     known = np.zeros(len(entry.round)) if model is None else model
     errors = np.where(weights > 0.0, used * (np.nan_to_num(y) - known[entry.arms]), 0.0)
@@ -85,10 +89,10 @@ def reward_terms(turn: Turn, model: Array | None, clip: float | None) -> GroupTe
 
 
 def promise_terms(turn: Turn, kept: Mapping[Hashable, bool]) -> GroupTerms:
-    """What a round adds to the estimate of kept promises: one part a group, the arms that were picked of it.
+    """What a round adds to the estimate of kept promises: one part per group, the arms picked from it.
 
-    Whether a promise is kept depends on all arms of a group together, so that a part weighs by the probability of
-    exactly this part.
+    Whether a promise is kept depends on all arms of a group together, so a part is weighted by the probability of
+    picking exactly this part.
     """
     entry, round = turn.entry, turn.entry.round
     arm_weights(turn)  # or an error
@@ -110,7 +114,7 @@ def promise_terms(turn: Turn, kept: Mapping[Hashable, bool]) -> GroupTerms:
 
 
 def _touching(turn: Turn) -> Array:
-    """(G,) with which probability the policy picks from each group."""
+    """(G,) probability that the policy picks from each group."""
     round, q = turn.entry.round, chances(turn)
     if not turn.draws:
         touched = np.zeros(len(round.labels))
@@ -126,22 +130,22 @@ def _touching(turn: Turn) -> Array:
 
 
 def _part_chance(turn: Turn, code: int, part: IntArray) -> float:
-    """With which probability the policy picks exactly this part of a group."""
+    """Probability that the policy picks exactly this part of a group."""
     round = turn.entry.round
     if turn.draws:
-        return float(chances(turn)[part[0]])  # _touching has seen that it is that of the part
+        return float(chances(turn)[part[0]])  # _touching has checked that it is the part's
     mine = turn.arms[round.grouping.codes[turn.arms] == code]
     return float(np.array_equal(mine, part))
 
 
 def _part_probability(entry: LogEntry, code: int, part: IntArray) -> float:
-    """With which probability exactly this part of a group was to be picked."""
+    """Probability with which the log picked exactly this part of a group."""
     round = entry.round
     label = round.labels[code]
     if entry.part_probabilities is not None and label in entry.part_probabilities:
         return float(entry.part_probabilities[label])
     if not round.feasible.whole and round.caps[code] > 1 and round.feasible.totals(len(round))[1] > 1:
-        raise NoEstimate(_joint("the log", round, code) + "; LogEntry(part_probabilities=...) tells")
+        raise NoEstimate(_joint("the log", round, code) + "; give it as LogEntry(part_probabilities=...)")
     found = entry.picked_probabilities
     assert found is not None
     return float(found[np.searchsorted(entry.arms, part[0])])
@@ -149,8 +153,8 @@ def _part_probability(entry: LogEntry, code: int, part: IntArray) -> float:
 
 def _joint(who: str, round: Round, code: int) -> str:
     return (
-        f"group {round.labels[code]!r} may give several arms in round {round.t}, and probabilities of single arms do "
-        f"not tell with which one {who} picks them together"
+        f"group {round.labels[code]!r} may give several arms in round {round.t}, and the probabilities of single arms "
+        f"do not determine the probability with which {who} picks them together"
     )
 
 
