@@ -6,10 +6,11 @@ import pytest
 
 import superarm as sa
 from superarm.sessions.check_store import check_store, numbered
+from superarm.sessions.events import Event, Played
 from superarm.sessions.stores import schema, sqlite
 from superarm.sessions.stores.memory import MemoryStore
 from superarm.sessions.stores.sqlite import SQLiteStore
-from superarm.sessions.stores.store import Behind
+from superarm.sessions.stores.store import Behind, Entry
 
 
 @pytest.fixture
@@ -145,6 +146,28 @@ def test_derived_tables_of_another_layout_are_written_again(tmp_path, monkeypatc
     assert list(store.standings()) == before
     assert store.faults() == []
     store.close()
+
+
+def test_a_decision_stands_as_its_event_says_until_more_is_known(tmp_path):
+    store, twin = SQLiteStore(tmp_path / "s.db"), MemoryStore()
+    batches = [[numbered(1, key="one"), numbered(2)], [numbered(3), _news(4, "d3"), _news(5, "d1")]]
+    for entries in batches:
+        store.append(entries)
+        twin.append(entries)
+        assert list(store.standings()) == list(twin.standings())
+        assert list(store.standings(out=True)) == list(twin.standings(out=True))
+        assert all(store.standing(f"d{n}") == twin.standing(f"d{n}") for n in range(1, 4))
+    rows = store.read("SELECT id, body IS NULL FROM decision WHERE session = ? ORDER BY seq")
+    assert rows == [("d1", 0), ("d2", 1), ("d3", 0)]
+    assert store.faults() == []
+    store._writer.execute("DELETE FROM event WHERE seq = 2")
+    with pytest.raises(sa.errors.UnreadableFile, match="without the event"):
+        store.standing("d2")
+    store.close()
+
+
+def _news(seq, decision):
+    return Entry(event=Event(seq=seq, at=0.5, fact=Played(decision=decision)))
 
 
 def test_a_lock_that_is_not_let_go_is_said(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from superarm.sessions.events import Decided, Event, Recorded, Redacted
 from superarm.sessions.standing import Standing
 from superarm.sessions.stores import tables
 from superarm.sessions.stores.following import Following, groups, takes_away
-from superarm.sessions.stores.rows import COLUMNS, event_of, standing_of, standing_to_text
+from superarm.sessions.stores.rows import COLUMNS, STANDINGS, event_of, standing_in, standing_to_text
 from superarm.sessions.stores.store import Entry
 
 Run = Callable[..., Any]  # a statement and its values; a list of them: once for each
@@ -40,10 +41,19 @@ def event_row(session: int, event: Event) -> tuple[Any, ...]:
 
 def follow(run: Run, session: int, found: Sequence[Event]) -> None:
     """Write what follows from events in order."""
-    known = _standings(run, session, found)
-    following = Following.of(found, known)
+    about = Counter(event.decision for event in found)
+    fresh: list[tuple[Any, ...]] = []
+    rest = []
+    for event in found:
+        fact = event.fact
+        if isinstance(fact, Decided) and about[fact.decision] == 1:  # it stands as this event says: that is enough
+            fresh.append((session, fact.decision, event.seq, bool(fact.arms) and not fact.archived, None))
+        else:
+            rest.append(event)
+    known = _standings(run, session, rest)
+    following = Following.of(rest, known)
     stand = following.standings.values()
-    fresh = [(session, now.id, now.seq, now.is_out, standing_to_text(now)) for now in stand if now.id not in known]
+    fresh += [(session, now.id, now.seq, now.is_out, standing_to_text(now)) for now in stand if now.id not in known]
     again = [(now.is_out, standing_to_text(now), session, now.seq) for now in stand if now.id in known]
     if fresh:
         run("INSERT INTO decision VALUES (?, ?, ?, ?, ?)", fresh)
@@ -65,8 +75,8 @@ def _standings(run: Run, session: int, found: Sequence[Event]) -> Mapping[str, S
     known = {}
     for id in dict.fromkeys(event.decision for event in found):
         if id is not None and id not in new:
-            row = run("SELECT body FROM decision WHERE session = ? AND id = ?", (session, id)).fetchone()
-            standing = standing_of(row)
+            query = f"{STANDINGS} WHERE decision.session = ? AND decision.id = ?"
+            standing = standing_in(run(query, (session, id)).fetchone())
             if standing is not None:
                 known[id] = standing
     return known

@@ -8,9 +8,14 @@ from typing import Any
 from superarm.errors import UnreadableFile
 from superarm.sessions import events
 from superarm.sessions.events import Event
-from superarm.sessions.standing import Standing
+from superarm.sessions.standing import Standing, first
 
 COLUMNS = "seq, version, kind, at, key, request, body"
+# Standings of SQLite: their text, or where there is none the event that made the decision, which says as much.
+STANDINGS = (
+    f"SELECT decision.body, {', '.join(f'event.{name}' for name in COLUMNS.split(', '))} FROM decision LEFT JOIN event "
+    "ON decision.body IS NULL AND event.session = decision.session AND event.seq = decision.seq"
+)
 USUAL = events.usual(Standing)
 
 
@@ -23,6 +28,15 @@ def event_of(row: tuple[Any, ...]) -> Event:
 def standing_to_text(standing: Standing) -> str:
     """A standing as the derived table keeps it, but for what is as usual in it."""
     return events.ENCODER.encode(events.unusual(standing, USUAL))
+
+
+def standing_in(row: tuple[Any, ...] | None) -> Standing | None:
+    """The standing in a row of :data:`STANDINGS`."""
+    if row is None or row[0] is not None:
+        return standing_of(row and row[:1])
+    if row[1] is None:
+        raise UnreadableFile("a decision without the event that made it")
+    return first(event_of(row[1:8]))
 
 
 def standing_of(row: tuple[str] | None) -> Standing | None:

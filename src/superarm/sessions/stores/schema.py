@@ -20,7 +20,7 @@ from superarm.sessions.stores import changes, tables
 
 FORMAT = "superarm sessions"
 SCHEMA = 1  # of what is the truth
-DERIVED = 7  # of what follows from it
+DERIVED = 8  # of what follows from it
 
 TRUTH = (
     "CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
@@ -36,7 +36,7 @@ FOLLOWS = (
     "DROP TABLE IF EXISTS decision",
     "DROP TABLE IF EXISTS cell",
     "CREATE TABLE decision (session INTEGER NOT NULL, id TEXT NOT NULL, seq INTEGER NOT NULL, is_out INTEGER NOT NULL, "
-    "body TEXT NOT NULL, PRIMARY KEY (session, seq)) WITHOUT ROWID",
+    "body TEXT, PRIMARY KEY (session, seq)) WITHOUT ROWID",  # no body: it stands as the event of that number left it
     "CREATE UNIQUE INDEX decision_by_id ON decision (session, id)",
     "CREATE INDEX decision_out ON decision (session, seq) WHERE is_out",
     "CREATE TABLE cell (session INTEGER NOT NULL, decision TEXT NOT NULL, arm INTEGER NOT NULL, "

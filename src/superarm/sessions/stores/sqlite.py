@@ -20,7 +20,7 @@ from superarm.sessions.events import DAMAGE, Event
 from superarm.sessions.standing import Cell, Standing
 from superarm.sessions.stores import changes, schema
 from superarm.sessions.stores.plain_errors import plain_errors
-from superarm.sessions.stores.rows import COLUMNS, event_of, standing_of
+from superarm.sessions.stores.rows import COLUMNS, STANDINGS, event_of, standing_in
 from superarm.sessions.stores.store import Entry, Snapshot, end_of
 from superarm.sessions.stores.together import Batch, check, together_at
 from superarm.storage import checked_path
@@ -172,8 +172,8 @@ class SQLiteStore:
         return event_of(rows[0]) if rows else None
 
     def standing(self, decision: str) -> Standing | None:
-        rows = self.read("SELECT body FROM decision WHERE session = ? AND id = ?", decision)
-        return standing_of(rows[0] if rows else None)
+        rows = self.read(f"{STANDINGS} WHERE decision.session = ? AND decision.id = ?", decision)
+        return standing_in(rows[0] if rows else None)
 
     def beginning(self, letters: str, most: int) -> list[str]:
         query = "SELECT id FROM decision WHERE session = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?"
@@ -181,16 +181,16 @@ class SQLiteStore:
 
     def standings(self, *, out: bool = False, after: int = 0) -> Iterator[Standing]:
         query = (
-            f"SELECT body, seq FROM decision WHERE session = ? AND seq > ? {'AND is_out' if out else ''} "
-            "ORDER BY seq LIMIT 500"
+            f"{STANDINGS} WHERE decision.session = ? AND decision.seq > ? {'AND decision.is_out' if out else ''} "
+            "ORDER BY decision.seq LIMIT 500"
         )
         last = after
         while rows := self.read(query, last):
             for row in rows:
-                standing = standing_of(row[:1])
+                standing = standing_in(row)
                 assert standing is not None
                 yield standing
-            last = rows[-1][1]
+                last = standing.seq
 
     def cells(self, decision: str) -> tuple[Cell, ...]:
         query = (
