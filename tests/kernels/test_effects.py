@@ -42,6 +42,9 @@ def test_a_constant_is_its_formula():
     np.testing.assert_array_equal(Constant(2.5)(x, y), np.full((5, 4), 2.5))
     np.testing.assert_array_equal(Constant(2.5).diagonal(x), np.full(5, 2.5))
     assert not len(parameters(Constant(2.5))), "it is not learnt"
+    smooth = SquaredExponential(lengthscale=0.5)
+    np.testing.assert_array_equal((smooth + Constant(2.5))(x, y), smooth(x, y) + 2.5)
+    np.testing.assert_array_equal((smooth * Constant(2.5))(x, y), smooth(x, y) * 2.5)
 
 
 def test_a_trend_is_its_formula():

@@ -23,7 +23,7 @@ from superarm.kernels.kernel import (
 from superarm.storage import storable
 
 # Values, and rows, that a sum or product of kernels computes at a time: no large array comes and goes.
-BLOCK, ROWS = 2**13, 64
+BLOCK, ROWS = 2**16, 64
 
 
 class Combinable:
@@ -61,6 +61,10 @@ class PairOfKernels(Combinable):
     def _into(self, x: Array, y: Array, out: Array, combine: np.ufunc) -> None:
         """Write the first kernel's values into out ``(n, m)``, combined with the second's."""
         evaluate(self.first, x, y, out)
+        everywhere: float | None = getattr(self.second, "everywhere", None)
+        if everywhere is not None:
+            combine(out, everywhere, out=out)
+            return
         if faster_form(self.second, "into", "__call__") is None:
             combine(out, self.second(x, y), out=out)
             return

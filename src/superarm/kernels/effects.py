@@ -30,6 +30,11 @@ class Constant(Combinable):
 
     variance: float
 
+    @property
+    def everywhere(self) -> float:
+        """The value at every pair of points: what is combined with it needs no array of them."""
+        return self.variance
+
     def __call__(self, x: Array, y: Array) -> Array:
         return np.full((len(x), len(y)), self.variance)
 
@@ -60,11 +65,8 @@ class Trend(InPlace, Combinable):
         return np.array(self.origin), np.array(self.scale) * root, FARTHEST / root
 
     def _standardised(self, x: Array) -> Array:
-        origin, divisor, farthest = self._scaling
-        with np.errstate(over="ignore"):
-            scaled: Array = (x - origin) / divisor
-        np.maximum(scaled, -farthest, out=scaled)
-        return np.minimum(scaled, farthest, out=scaled)
+        scaled: Array = loops().standardised(np.ascontiguousarray(x), *self._scaling)
+        return scaled
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""

@@ -21,6 +21,7 @@ from superarm.errors import InvalidArgument, safe_repr
 
 # Hyperparameters and standard deviations within these have squares that are numbers, and so has a product of two.
 SMALLEST, LARGEST = 1e-150, 1e150
+DECLARED = ("parameters", "with_parameters", "gradients")  # what a kernel has that can be learnt
 
 
 @runtime_checkable
@@ -55,6 +56,9 @@ class Tunable(Protocol):
 
 def checked_kernel(argument: str, kernel: object) -> Kernel:
     """``kernel`` itself if it keeps the protocol."""
+    kind: Any = type(kernel)
+    if _keeps_protocol(kind):
+        return cast(Kernel, kernel)
     if isinstance(kernel, type) or not isinstance(kernel, Kernel):
         raise InvalidArgument(argument, "a kernel (an object with __call__(x, y) and diagonal(x))", safe_repr(kernel))
     return kernel
@@ -140,9 +144,26 @@ def _up_to_date(kind: type[Any], faster: str, method: str) -> bool:
     return next((faster in vars(each) for each in kind.__mro__ if faster in vars(each) or method in vars(each)), False)
 
 
+@cache
+def _keeps_protocol(kind: type[Any]) -> bool:
+    """Whether all objects of a class are kernels, as far as the class itself says: to ask each takes long."""
+    return issubclass(kind, Kernel)
+
+
 def _tunable(kernel: Kernel) -> Tunable | None:
     """The kernel, where it declares its hyperparameters; a subclass may have changed the formula of its parent."""
-    declared = all(hasattr(kernel, method) for method in ("parameters", "with_parameters", "gradients"))
-    if declared and getattr(kernel, "formula_of_its_own", False):
-        declared = "gradients" in vars(type(kernel))
-    return cast(Tunable, kernel) if declared else None
+    kind: Any = type(kernel)
+    declared = _declares(kind) or all(hasattr(kernel, method) for method in DECLARED)
+    return cast(Tunable, kernel) if declared and not _lacks_gradients(kind) else None
+
+
+@cache
+def _declares(kind: type[Any]) -> bool:
+    """Whether a class itself says that its objects declare their hyperparameters."""
+    return all(hasattr(kind, method) for method in DECLARED)
+
+
+@cache
+def _lacks_gradients(kind: type[Any]) -> bool:
+    """Whether a class that must have gradients of its own has only those of its parent."""
+    return getattr(kind, "formula_of_its_own", False) and "gradients" not in vars(kind)

@@ -122,6 +122,16 @@ def products(x, columns, variance, out):
 
 
 @compiled
+def standardised(x, origin, divisor, farthest):
+    """``(x[i, d] - origin[d]) / divisor[d]``, and no farther from 0 than ``farthest``, ``(n, D)``."""
+    scaled = np.empty(x.shape)
+    for i in range(x.shape[0]):
+        for d in range(x.shape[1]):
+            scaled[i, d] = min(max((x[i, d] - origin[d]) / divisor[d], -farthest), farthest)
+    return scaled
+
+
+@compiled
 def unequal(x, columns, correlations, variance, out):
     """``out[i, j] = variance * prod_d c_d``, over those d where ``x[i, d]`` and ``columns[d, j]`` differ."""
     n, m = out.shape
@@ -154,4 +164,5 @@ def warm_up() -> None:
     fill(1, np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1), 1.0, np.empty((1, 1)))
     products(np.zeros((1, 1)), np.zeros((1, 1)), 1.0, np.empty((1, 1)))
     unequal(np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1), 1.0, np.empty((1, 1)))
+    standardised(np.zeros((1, 1)), np.zeros(1), np.ones(1), 1.0)
     add_effects(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1), 1.0, 1.0, 1.0, np.zeros((1, 1)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -51,7 +52,8 @@ class ScaledKernel(Combinable):
     @property
     def _others(self) -> tuple[str, ...]:
         """The hyperparameters that are no lengthscale."""
-        return tuple(each.name for each in fields(self) if each.name not in ("lengthscale", "columns"))
+        kind: Any = type(self)
+        return _others(kind)
 
     def reciprocals(self, x: Array, y: Array) -> Array:
         """1 / l_d for each dimension of x ``(n, D)`` and y ``(m, D)``, ``(D,)``."""
@@ -89,6 +91,12 @@ class ScaledKernel(Combinable):
     def _names(self) -> tuple[str, ...]:
         scales = [f"lengthscale[{d}]" for d in range(np.size(self.lengthscale))]
         return (*(scales if np.ndim(self.lengthscale) else ["lengthscale"]), *self._others)
+
+
+@cache
+def _others(kind: type[ScaledKernel]) -> tuple[str, ...]:
+    """The hyperparameters that are no lengthscale, of a kernel of some class."""
+    return tuple(each.name for each in fields(kind) if each.name not in ("lengthscale", "columns"))
 
 
 def of_all_columns(fields: dict[str, Any]) -> dict[str, Any]:

@@ -62,16 +62,19 @@ class Observations:
         each = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: values[rows] for name, values in each.items() if values is not None})
 
-    def within(self) -> Array:
+    def within(self, noise: Array | None = None) -> Array:
         """Log density of the values given their means, ``(q,)``; every count positive.
+
+        The variances of the noise of one value are those of the data, or ``noise``, ``(n,)``.
 
         prod_i N(y_i; f, s2 / w_i) = N(mean; f, s2 / W) * (2 pi s2)^(-(c - 1) / 2) * (prod_i w_i / W)^(1/2)
         * exp(-scatter / (2 s2)), with W = sum_i w_i
         """
-        spread = (self.counts - 1) * np.log(2 * np.pi * self.noise) + np.log(self.precision)
+        noise = self.noise if noise is None else noise
+        spread = (self.counts - 1) * np.log(2 * np.pi * noise) + np.log(self.precision)
         if self.logs is not None:
             spread = spread - self.logs
-        terms: Array = -0.5 * (spread[:, None] + self.scatters / self.noise[:, None]).sum(axis=0)
+        terms: Array = -0.5 * (spread[:, None] + self.scatters / noise[:, None]).sum(axis=0)
         return terms
 
 

@@ -14,7 +14,7 @@ RIDGE = 1e-10
 
 
 def evidence_of_means(
-    kernel: Kernel, data: Observations, room: Array | None = None, *, climbs: bool = True
+    kernel: Kernel, data: Observations, room: Array | None = None, *, noise: Array | None = None, climbs: bool = True
 ) -> tuple[float, Array, Array] | None:
     """Log density of the means, all columns together, and its gradients; every count positive.
 
@@ -30,11 +30,12 @@ def evidence_of_means(
     by_noise
         derivatives by the logarithm of the standard deviation of the noise of each point, ``(n,)``
 
-    None where the covariance cannot be factored. ``room`` ``(2, n, n)`` is memory to work in. Who does not climb needs
+    None where the covariance cannot be factored. ``room`` ``(2, n, n)`` is memory to work in. The variances of the
+    noise of one value are those of the data, or ``noise``, ``(n,)``. Who does not climb needs
     no gradients, which take most of the time; they are 0 then.
     """
     n, q = data.means.shape
-    noise = data.noise / data.precision
+    noise = (data.noise if noise is None else noise) / data.precision
     total, w = np.empty((2, n, n)) if room is None else room
     evaluate(kernel, data.points, data.points, total)
     total.flat[:: n + 1] *= 1.0 + RIDGE
@@ -60,10 +61,11 @@ def evidence_of_means(
     return float(value), 0.5 * slopes(kernel, data.points, w), by_noise
 
 
-def evidence_within(data: Observations) -> tuple[float, Array]:
+def evidence_within(data: Observations, noise: Array | None = None) -> tuple[float, Array]:
     """Log density of the repeats given their means, and its derivatives by each log noise ``(n,)``.
 
+    The variances of the noise are those of the data, or ``noise``, ``(n,)``.
     It tells about the noise whatever the kernel is, and costs nothing: see :meth:`Observations.within`.
     """
-    q = data.means.shape[1]
-    return float(data.within().sum()), data.scatters.sum(axis=1) / data.noise - q * (data.counts - 1.0)
+    q, noise = data.means.shape[1], data.noise if noise is None else noise
+    return float(data.within(noise).sum()), data.scatters.sum(axis=1) / noise - q * (data.counts - 1.0)

@@ -7,7 +7,7 @@ kernels of different structure can be compared on the same outcomes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -96,25 +96,28 @@ class Problem:
             return None
         variances = np.exp(2.0 * theta[split:])
         total, gradient = 0.0, np.zeros_like(theta)
-        for part in self.parts:
+        for part, (noise_of, noise_of_seen) in zip(self.parts, self._noises, strict=True):
             if part.noise is not None:
-                found = _uneven(kernel, part, part.noise, float(variances[0]))
+                found = _uneven(kernel, part, part.noise, float(variances[0]), climbs)
                 if found is None:
                     return None
                 total += found[0]
                 gradient += found[1]
                 continue
-            noise_of = self._noise_of(part.used)
-            means = evidence_of_means(kernel, replace(part.used, noise=variances[noise_of]), part.room, climbs=climbs)
+            means = evidence_of_means(kernel, part.used, part.room, noise=variances[noise_of], climbs=climbs)
             if means is None:
                 return None
-            noise_of_seen = self._noise_of(part.seen)
-            within, by_repeats = evidence_within(replace(part.seen, noise=variances[noise_of_seen]))
+            within, by_repeats = evidence_within(part.seen, variances[noise_of_seen])
             total += means[0] + within
             gradient[:split] += means[1]
             gradient[split:] += np.bincount(noise_of, means[2], len(self.noise))
             gradient[split:] += np.bincount(noise_of_seen, by_repeats, len(self.noise))
         return total, gradient
+
+    @cached_property
+    def _noises(self) -> list[tuple[IntArray, IntArray]]:
+        """Of every part, which noise each point has of those in the matrix, and of all."""
+        return [(self._noise_of(part.used), self._noise_of(part.seen)) for part in self.parts]
 
     def _noise_of(self, data: Observations) -> IntArray:
         """Which noise each point has: that of its output, where there are two."""
@@ -156,10 +159,13 @@ def fit(problem: Problem, learning: Learning, rng: np.random.Generator) -> Fit:
     fixed = np.zeros(len(present), dtype=np.bool_) if problem.fixed is None else problem.fixed
     free = ~fixed
     best, least = present, np.inf
+    known: dict[bytes, tuple[float, Array]] = {}
 
     def objective(values: Array) -> tuple[float, Array]:
         """What is minimised, as a function of the free hyperparameters."""
         nonlocal best, least
+        if (bits := values.tobytes()) in known:  # a climb begins where its start was looked at
+            return known[bits]
         theta = present.copy()
         theta[free] = values
         evidence = problem.evidence(theta)
@@ -169,7 +175,8 @@ def fit(problem: Problem, learning: Learning, rng: np.random.Generator) -> Fit:
             if np.isfinite(value) and np.isfinite(gradient).all():
                 if value < least:
                     best, least = theta, value
-                return value, gradient[free]
+                known[bits] = value, gradient[free]
+                return known[bits]
         return HOPELESS, np.zeros_like(values)
 
     with suited_to(0), np.errstate(all="ignore"):  # many small factors, one after the other
@@ -192,9 +199,9 @@ def fit(problem: Problem, learning: Learning, rng: np.random.Generator) -> Fit:
     )
 
 
-def _uneven(kernel: Kernel, part: Part, noise: RowNoise, usual: float) -> tuple[float, Array] | None:
+def _uneven(kernel: Kernel, part: Part, noise: RowNoise, usual: float, climbs: bool) -> tuple[float, Array] | None:
     """The same of single values with a noise for each: what is known of it does not follow the one that is learnt."""
-    means = evidence_of_means(kernel, replace(part.used, noise=noise.variance(usual)), part.room)
+    means = evidence_of_means(kernel, part.used, part.room, noise=noise.variance(usual), climbs=climbs)
     if means is None:
         return None
     return means[0], np.append(means[1], means[2][noise.free].sum())
