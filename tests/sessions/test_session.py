@@ -295,7 +295,17 @@ def test_whole_numbers_are_not_guessed_to_be_positions_or_ids(tmp_path, ids, kin
         assert set(session.outcomes()["arm"]) == {2}
 
 
-@pytest.mark.parametrize("wrong", [{}, {"policy": sa.CUCB}, {"policy": 3}, {"policy": policy(), "deadline": "7d"}])
+WRONG = [
+    {},
+    {"policy": sa.CUCB},
+    {"policy": 3},
+    {"policy": policy(), "deadline": "7d"},
+    {"policy": policy(), "silence": (0.0, 0.0)},
+    {"policy": policy(), "name": "a/b"},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 def test_an_open_that_fails_leaves_no_file(tmp_path, wrong):
     with pytest.raises(sa.errors.InvalidArgument):
         Session.open(tmp_path / "new.db", **wrong)

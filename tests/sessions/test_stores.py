@@ -87,16 +87,17 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_a_foreign_database_is_refused_and_left_alone(tmp_path):
+@pytest.mark.parametrize("table", ["CREATE TABLE mine (x)", "CREATE TABLE meta (version)"])
+def test_a_foreign_database_is_refused_and_left_alone(tmp_path, table):
     path = tmp_path / "other.db"
     with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE mine (x)")
+        connection.execute(table)
     connection.close()
+    before = path.read_bytes()  # also the mode in which it is written
     with pytest.raises(sa.errors.UnreadableFile, match="not a journal of superarm"):
         SQLiteStore(path)
-    with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
-    connection.close()
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["other.db"]
 
 
 def test_a_newer_schema_is_refused_and_an_older_one_brought_forward(tmp_path, monkeypatch):

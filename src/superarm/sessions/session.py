@@ -118,7 +118,7 @@ class Session(Feedback, Looks):
             rebase_after=rebase_after,
             keep_rounds=keep_rounds,
         )
-        start.check_policy(path, policy)
+        start.check_given(path, policy, name, given)
         store = start.opened(path, name, durability)
         try:
             beginning = start.begin(store, policy, given)
@@ -172,7 +172,7 @@ class Session(Feedback, Looks):
 
     def fork(self, path: Any, policy: Policy, *, name: str = "main", durability: str = "full") -> Session:
         """Another session with the same decisions and outcomes, as if it had begun with another policy."""
-        start.check_policy(path, policy)
+        start.check_given(path, policy)
         start.check_new_name(name)
         store = start.opened(path, name, durability)
         try:

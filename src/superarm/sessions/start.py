@@ -63,12 +63,17 @@ def session_names(path: Any) -> list[str]:
     return sqlite.session_names(path)
 
 
-def check_policy(path: Any, policy: Policy | None) -> None:
-    """Refuse, before anything is made, a policy that no session can have, or none where a new file needs one."""
+def check_given(path: Any, policy: Policy | None, name: Any = "", given: Settings | None = None) -> None:
+    """Refuse, before anything is made, a policy that no session can have, and what a session in a new file cannot."""
     if policy is not None:
         policy_to_part(instance("policy", policy, Policy, "a policy (methods: select, update), or None"))
-    elif not keeps(path, Store) and not is_url(path) and not checked_path("path", path).exists():
+    if keeps(path, Store) or is_url(path) or checked_path("path", path).exists():
+        return
+    if policy is None:
         raise InvalidArgument("policy", "a policy, as the session does not exist yet", None)
+    check_new_name(name)
+    if given is not None:
+        given.check_whole()
 
 
 def check_new_name(name: Any) -> None:

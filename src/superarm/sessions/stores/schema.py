@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -62,11 +62,7 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
             for statement in TRUTH:
                 connection.execute(statement)
             _note(connection, format=FORMAT, schema=SCHEMA)
-        schema = int(found.get("schema", SCHEMA))
-        if schema > SCHEMA:
-            raise UnreadableFile(
-                f"{path}: written by a later superarm (schema {schema}); this one reads up to {SCHEMA}: upgrade it"
-            )
+        schema = _check_schema(found, path)
         for old in range(schema, SCHEMA):
             MIGRATIONS[old](connection)
             _note(connection, schema=old + 1)
@@ -83,6 +79,23 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
             raise UnreadableFile(f"{path}: damaged, or not a journal of superarm ({error!r})") from error
         raise
     connection.execute("COMMIT")
+
+
+def check_own(connection: sqlite3.Connection, path: str) -> None:
+    """Refuse a foreign file, or a later one, and leave it as it is."""
+    _check_schema(_meta(connection, path), path)
+
+
+def _check_schema(found: Mapping[str, str], path: str) -> int:
+    try:
+        schema = int(found.get("schema", SCHEMA))
+    except ValueError as error:
+        raise UnreadableFile(f"{path}: damaged, or not a journal of superarm ({error})") from error
+    if schema > SCHEMA:
+        raise UnreadableFile(
+            f"{path}: written by a later superarm (schema {schema}); this one reads up to {SCHEMA}: upgrade it"
+        )
+    return schema
 
 
 def _back_up(connection: sqlite3.Connection, path: str) -> None:
@@ -121,7 +134,8 @@ def _meta(connection: sqlite3.Connection, path: str) -> dict[str, str]:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables:
         return {}
-    found = dict(connection.execute("SELECT key, value FROM meta")) if "meta" in tables else {}
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(meta)")}  # others have such tables, too
+    found = dict(connection.execute("SELECT key, value FROM meta")) if columns >= {"key", "value"} else {}
     if found.get("format") != FORMAT:
         raise UnreadableFile(f"{path}: an SQLite database, but not a journal of superarm")
     return found

@@ -58,6 +58,7 @@ class SQLiteStore:
         self._turn: int | None = None  # the thread that has its turn
         try:
             with self._plain_errors():
+                schema.check_own(self._writer, str(self.path))  # first: the mode of a file stays
                 _write_ahead(self._writer)
                 self._writer.execute(f"PRAGMA synchronous = {synchronous}")
                 self._writer.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
