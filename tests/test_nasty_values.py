@@ -23,7 +23,8 @@ def public() -> Iterator[str]:
     for room, module in rooms.items():
         if room != "errors":  # which are what passes
             found |= {f"{room}.{name}": getattr(module, name) for name in getattr(module, "__all__", ())}
-    for path in ("rewards.normal_forms", "datasets.movielens", "datasets.download", "datasets.synthetic", "regret"):
+    datasets = [f"datasets.{name}" for name in ("movielens", "download", "synthetic", "fashion_mnist")]
+    for path in ("rewards.normal_forms", *datasets, "regret"):
         module = importlib.import_module(f"superarm.{path}")
         own = {name: thing for name, thing in vars(module).items() if name[0] != "_"}
         found |= {f"{path}.{name}": own[name] for name in own if _home(own[name]) == module.__name__}

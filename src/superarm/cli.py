@@ -140,7 +140,11 @@ def run(
         typer.Option(help="Folder of the results, by default results/STUDY; or a bucket, as s3://bucket/study."),
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="For movies: a MovieLens folder, or 'synthetic'; for leakage: 'synthetic'.")
+        str | None,
+        typer.Option(
+            help="For movies: a MovieLens folder, or 'synthetic'; for leakage: 'synthetic', or 'fashion-mnist' or a "
+            "folder with its files."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ from superarm.experiments import leakage, runner
 from superarm.experiments.claim import TARGETS
 from superarm.experiments.claims import evaluate
 from superarm.experiments.experiment import DataKind
+from superarm.experiments.leakage_records import digits
 from superarm.experiments.limits import by_clients
 from superarm.experiments.studies import study
 from superarm.federated.requests import Request
@@ -17,7 +18,7 @@ from superarm.report.limits import section
 
 
 def world(alike=True, seed=1):
-    return leakage.World(leakage.digits(), alike=alike, seed=seed)
+    return leakage.World(digits(), alike=alike, seed=seed)
 
 
 def test_the_three_sets_of_records_are_disjoint():
@@ -25,7 +26,7 @@ def test_the_three_sets_of_records_are_disjoint():
     parts = [found.judged_by, found.report]
     parts += [part for client in found.clients.values() for part in (client.pool, client.held_out)]
     rows = [set(map(bytes, part.features)) for part in parts]
-    double = len(leakage.digits()) - len(np.unique(leakage.digits().features, axis=0))
+    double = len(digits()) - len(np.unique(digits().features, axis=0))
     assert sum(map(len, rows)) - len(set().union(*rows)) <= double
     assert (len(found.judged_by), len(found.report)) == (200, 200)
 

@@ -1,13 +1,11 @@
-"""Digits on Flower: the app of a client, the strategy of a server, and a grid in this process with faults on order.
+"""The app of examples/flower_app on digits, with a grid in this process that has faults on order.
 
-``python -m tests.flower.digits_app serve FOLDER ROUNDS`` runs a server with a session and a checkpoint, and may be
-killed; ``... simulate FILE ROUNDS`` runs the app in Flower's simulation, on Ray, and writes which requests were picked.
+``python -m tests.flower.digits_app FOLDER ROUNDS`` runs a server with a session and a checkpoint, and may be killed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import random
 import sys
@@ -18,52 +16,27 @@ from typing import Any
 
 os.environ |= {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1", "RAY_USAGE_STATS_ENABLED": "0"}
 
-from flwr.app import Array, ArrayRecord, Context, Error, Message, RecordDict
+from flwr.app import ArrayRecord, Context, Error, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import FedAvg
 from flwr.supercore.task_identity import TaskIdentity  # private: a grid of one's own needs it
+from limits_app.arrays import arrays_of, model_of
+from limits_app.client_app import app
+from limits_app.server_app import MENU
+from limits_app.settings import DEFAULTS
+from limits_app.world import world
 
 import superarm as sa
-from superarm.federated import Menu, RequestSelector
-from superarm.federated.softmax import loss, losses, trained, untrained
-from superarm.flower import BanditStrategy, Task, Trained, answer_profile, audited_train
-from tests.federated.digits import world
+from superarm.federated import RequestSelector
+from superarm.federated.softmax import loss, untrained
+from superarm.flower import BanditStrategy
 
-CLIENTS = 6
-MENU = Menu(fractions=(0.25, 1.0), local_steps=(2, 16))
-JUDGED, REPORT, PEOPLE = world(seed=0, clients=CLIENTS)
-
-app = ClientApp()
-
-
-def model_of(arrays: ArrayRecord) -> tuple[Any, ...]:
-    return tuple(array.numpy() for array in arrays.values())
-
-
-def arrays_of(model: tuple[Any, ...]) -> ArrayRecord:
-    return ArrayRecord({name: Array(part) for name, part in zip(("weights", "biases"), model, strict=True)})
-
-
-@app.query()
-@answer_profile
-def profile(context: Context) -> sa.federated.ClientProfile:
-    return PEOPLE[int(context.node_config["partition-id"])].profile
-
-
-@app.train()
-@audited_train
-def train(task: Task, context: Context) -> Trained:
-    me = PEOPLE[int(context.node_config["partition-id"])]
-    before, drawn = model_of(task.arrays), task.draw(len(me.pool))
-    members = me.pool[drawn]
-    after = trained(before, members, task.request.local_steps)
-    return Trained(
-        arrays=arrays_of(after),
-        drawn=drawn,
-        member_losses=(losses(before, members), losses(after, members)),
-        nonmember_losses=(losses(before, me.held_out), losses(after, me.held_out)),
-    )
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "flower_app"  # conftest.py lets its modules be found
+CLIENTS = int(DEFAULTS["clients"])
+WORLD = world(DEFAULTS)
+JUDGED, REPORT, PEOPLE = WORLD.judged_by, WORLD.report, WORLD.clients
 
 
 def strategy(selector: RequestSelector, **rest: Any) -> BanditStrategy:
@@ -152,34 +125,13 @@ def serve(folder: Path, rounds: int, fault: Callable[[Message], str | None] = fa
     return made
 
 
-def simulate(file: Path, rounds: int) -> None:
-    """The app on Ray, with one CPU a client."""
-    from flwr.serverapp import ServerApp
-    from flwr.simulation import run_simulation
-
-    server = ServerApp()
-
-    @server.main()
-    def main(grid: Grid, context: Context) -> None:
-        made = strategy(RequestSelector(at_most=4, menu=MENU), min_clients=CLIENTS, query_seconds=120.0)
-        made.start(grid, initial(), num_rounds=rounds)
-        picked = [[request.id for request in each.proposal.requests] for each in made.rounds]
-        file.write_text(json.dumps(picked))
-
-    resources = {"client_resources": {"num_cpus": 1, "num_gpus": 0.0}, "init_args": {"num_cpus": 2}}
-    run_simulation(server_app=server, client_app=app, num_supernodes=CLIENTS, backend_config=resources)
-
-
 if __name__ == "__main__":
-    what, where, many = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    where, many = Path(sys.argv[1]), int(sys.argv[2])
 
     def told(message: Message) -> str | None:
         if message.metadata.message_type == "train":
             print(f"round {message.content['config']['server-round']}", flush=True)
         return faults_by_lot(message)
 
-    if what == "simulate":
-        simulate(where, many)
-    else:
-        serve(where, many, told)
+    serve(where, many, told)
     print("ended", flush=True)

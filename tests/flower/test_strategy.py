@@ -4,15 +4,10 @@ Runs in the environment of requirements-flower.lock: ``make test-slow`` makes it
 """
 
 import itertools
-import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,14 +23,14 @@ from superarm.errors import InvalidArgument, UnreadableFile
 from superarm.federated import RequestSelector
 from superarm.federated.loop import learn
 from superarm.federated.softmax import accuracy
-from superarm.flower import BanditStrategy
+from superarm.flower import BanditStrategy, answer_profile
 from superarm.flower.checkpoint import Checkpoint
 from superarm.sessions.stores.memory import MemoryStore
 from tests.flower import digits_app as digits
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[2]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+ROOT = digits.ROOT
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT), str(digits.EXAMPLE)])}
 
 
 def selector(policy=None, **rest):
@@ -159,7 +154,7 @@ def reply_with(message, *, drawn=None, leakage=0.1, arrays=None, examples=None):
 )
 def test_replies_that_cannot_be_true_count_for_nothing(wrong):
     liar = ClientApp()
-    liar.query()(digits.answer_profile(lambda context: digits.PEOPLE[int(context.node_config["partition-id"])].profile))
+    liar.query()(answer_profile(lambda context: digits.PEOPLE[int(context.node_config["partition-id"])].profile))
     liar.train()(lambda message, context: reply_with(message, **wrong))
     made, _, result = played(rounds=1, grid=digits.HereGrid(seed=1, client_app=liar))
     assert made.rounds[0].answered == ()
@@ -220,7 +215,7 @@ def test_a_server_that_is_killed_twice_goes_on(tmp_path):
     """Killed in the midst of two rounds: the run ends, every round once, no outcome counted twice."""
     for last in ("round 3", "round 6", None):
         server = subprocess.Popen(
-            [sys.executable, "-m", "tests.flower.digits_app", "serve", str(tmp_path), "9"],
+            [sys.executable, "-m", "tests.flower.digits_app", str(tmp_path), "9"],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -247,25 +242,6 @@ def test_a_server_that_is_killed_twice_goes_on(tmp_path):
         assert 0 < len(outcomes) < 2 * decisions["arms"].list.len().sum()
         assert not outcomes["arm_id"].str.starts_with("client 05").any()
         assert session.verify().ok
-
-
-def test_a_simulation_on_ray_picks_the_same(tmp_path, in_numpy):
-    """And leaves no process behind: what Ray started names its folder, and is ended by its id."""
-    home = Path(tempfile.mkdtemp(prefix="ray"))  # a short path, as sockets lie in it
-    picked = tmp_path / "picked.json"
-    words = [sys.executable, "-m", "tests.flower.digits_app", "simulate", str(picked), "3"]
-    try:
-        subprocess.run(
-            words, env={**ENVIRONMENT, "RAY_TMPDIR": str(home)}, cwd=ROOT, check=True, timeout=400, capture_output=True
-        )
-    finally:
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if str(home).encode() in (process / "cmdline").read_bytes():
-                    os.kill(int(process.name), signal.SIGKILL)
-        shutil.rmtree(home, ignore_errors=True)
-    found = [[request.id for request in each.proposal.requests] for each in in_numpy[:3]]
-    assert json.loads(picked.read_text()) == found
 
 
 def test_a_run_from_a_checkpoint_is_the_run(tmp_path):

@@ -17,7 +17,7 @@ import superarm as sa
 import superarm.posteriors
 import superarm.regret
 from superarm import wire
-from superarm.datasets import download, movielens, synthetic
+from superarm.datasets import download, fashion_mnist, movielens, synthetic
 from superarm.sessions.stores.memory import MemoryStore
 
 ANY = ("none", "text", "booleans", "missing", "classes", "infinite", "complex", "numbers", "arrays", "objects")
@@ -170,6 +170,15 @@ def saved_policy() -> Path:
     path = folder() / "policy"
     sa.CUCB().save(path)
     return path
+
+
+def clothes() -> Path:
+    """Four files of Fashion-MNIST's layout, with one picture of one pixel each."""
+    home = folder()
+    for part in fashion_mnist.PARTS:
+        (home / f"{part}-images-idx3-ubyte").write_bytes(bytes([0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 7]))
+        (home / f"{part}-labels-idx1-ubyte").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 1, 3]))
+    return home
 
 
 def release() -> Path:
@@ -976,6 +985,7 @@ CALLS: dict[str, Call] = {
         ),
         takes={"cache": ("text",)},
     ),
+    "datasets.fashion_mnist.read": Call(lambda: (fashion_mnist.read, {"folder": clothes()})),
     "datasets.synthetic.synthetic": Call(
         _with(synthetic.synthetic, seed=0, users=2, movies=20, least_ratings=3, popularity=1.0),
         most={"users": (100, "users"), "movies": (1000, "movies")},
@@ -1245,6 +1255,7 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(("theory.RunBounds", "theory.KernelRate", "regret.Performance"), RECORD),
     **{f"normal_forms.{name}": FORM for name in ("Filter", "Witness", "WeightedSum", "Blocks", "Dispersion")},
     **{f"datasets.download.{name}": HELPER for name in ("load_frame", "keep_frame", "checked_console", "byte_bar")},
+    "datasets.fashion_mnist.Pictures": RECORD,
     "datasets.movielens.report_fetch": HELPER,
     "Decision": RECORD,
     **{f"federated.{name}": RECORD for name in ("Proposal", "Outcome", "NullCheck", "Update")},

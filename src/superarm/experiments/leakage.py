@@ -1,4 +1,4 @@
-"""The study of measured leakage: federated learning on digits, where every client limits what its updates leak.
+"""The study of measured leakage: federated learning in which every client limits what its updates leak.
 
 Unlike in the other studies there is no fixed truth behind the arms: the model learns, and what a request leaks changes
 with it. So the study has a loop of its own, that of :mod:`superarm.federated`.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from superarm.errors import MissingData
 from superarm.experiments.experiment import BENCHMARK, DataKind, Experiment, Maker, Setting
 from superarm.experiments.paper import DELTA, ZETA, known
 from superarm.federated import softmax
@@ -33,27 +33,51 @@ from superarm.round import Outcomes, Round
 from superarm.selection import Selection, Status
 from superarm.simulation import Entropy, certified, stream
 
-CLIENTS = 12
-MOST = 5  # requests in a round, one a client
 MENU = Menu(fractions=(0.1, 0.25, 0.5, 1.0), local_steps=(2, 8, 32))
 LIMITS = (0.15, 0.6)  # of clients, uniform
-JUDGED, REPORTED = 200, 200  # records of the server: for losses and utilities, and for the report
 RERUNS = 40  # of a request, for its expected leakage
 ERRORS = 2.0  # standard errors above its limit at which a request counts as broken
 ALIKE = ("alike (IID)", "not alike (non-IID)")  # clients, in even and in odd runs
 BLIND, RANDOM = "feasible-random", "uniform"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """How large a world is.
+
+    Attributes
+    ----------
+    clients
+        how many
+    most
+        requests in a round, one a client
+    each
+        records of a client, half of them held out for its audit; None: as many as there are
+    judged, reported
+        records of the server: for losses and utilities, and for the report
+    """
+
+    clients: int = 12
+    most: int = 5
+    each: int | None = None
+    judged: int = 200
+    reported: int = 200
+
+
+DIGITS, CLOTHES = Scale(), Scale(clients=40, most=10, each=240, judged=1000, reported=1000)
+
+
 class World:
     """Clients with their records and limits, the server's records, and the model as it is now."""
 
-    def __init__(self, records: Records, *, alike: bool, seed: int) -> None:
+    def __init__(self, records: Records, *, alike: bool, seed: int, scale: Scale = DIGITS) -> None:
         rng = np.random.default_rng(seed)
         shuffled = records[rng.permutation(len(records))]
-        ends = JUDGED, JUDGED + REPORTED
-        self.alike, self.seed = alike, seed
+        ends = scale.judged, scale.judged + scale.reported
+        last = len(shuffled) if scale.each is None else ends[1] + scale.clients * scale.each
+        self.alike, self.seed, self.scale = alike, seed, scale
         self.judged_by, self.report = shuffled[: ends[0]], shuffled[ends[0] : ends[1]]
-        clients = dealt(shuffled[ends[1] :], rng.uniform(*LIMITS, CLIENTS), rng, alike=alike)
+        clients = dealt(shuffled[ends[1] : last], rng.uniform(*LIMITS, scale.clients), rng, alike=alike)
         self.clients = {client.client_id: client for client in clients}
         self.model = softmax.untrained(records.features.shape[1], int(records.labels.max()) + 1)
         self._expected: dict[str, tuple[float, float]] = {}
@@ -84,7 +108,7 @@ class FeasibleByTruth:
         order, arms, asked = tie_order(round, self.seed), list[int](), set[str]()
         for arm in order.tolist():
             request = Request.from_id(str(round.arm_ids[arm]))
-            if len(arms) == MOST:
+            if len(arms) == self.world.scale.most:
                 break
             if request.client_id in asked:
                 continue
@@ -149,7 +173,7 @@ def play(policy: Policy, world: World, *, rounds: int, seed: Entropy) -> Iterato
     """
     draws = int(stream(seed, "records").integers(2**48))
     timed = _Timed(policy)
-    selector = RequestSelector(timed, at_most=MOST, menu=MENU)
+    selector = RequestSelector(timed, at_most=world.scale.most, menu=MENU)
     learning = learn(list(world.clients.values()), selector, world.judged_by, seed=draws, model=world.model)
     for each in itertools.islice(learning, rounds):
         selection, t = each.proposal.selection, each.proposal.server_round
@@ -185,8 +209,8 @@ def _kept(world: World, requests: tuple[Request, ...], selection: Selection, t: 
     return [over == 0.0 for over in above.values()], sum(above.values())
 
 
-def leakage(records: Records, label: str, kind: DataKind) -> Experiment:
-    """Measured leakage on digits: T = 30, 20 runs, clients alike in every second one.
+def leakage(records: Records, label: str, kind: DataKind, scale: Scale = DIGITS) -> Experiment:
+    """Measured leakage: T = 30, 20 runs, clients alike in every second one.
 
     Settings were tried out on worlds of the seeds 0 to 99, which no run draws: its seeds are numbers of 63 random bits.
     """
@@ -199,20 +223,20 @@ def leakage(records: Records, label: str, kind: DataKind) -> Experiment:
     }
     return Experiment(
         **known("leakage"),
-        environment=lambda seed: World(records, alike=True, seed=seed),
-        by_run=lambda run, seed: World(records, alike=run % 2 == 0, seed=seed),
+        environment=lambda seed: World(records, alike=True, seed=seed, scale=scale),
+        by_run=lambda run, seed: World(records, alike=run % 2 == 0, seed=seed, scale=scale),
         policies=systems,
         systems=systems,
         zeta=ZETA,
         settings={
-            "clients": f"{CLIENTS}, half of the records of each held out for its audit",
-            "requests": f"at most {MOST} a round, one a client",
+            "clients": f"{scale.clients}, half of the records of each held out for its audit",
+            "requests": f"at most {scale.most} a round, one a client",
             "menu": {"fractions of the records": list(MENU.fractions), "local steps": list(MENU.local_steps)},
             "promise": f"largest leakage of a client's requests <= U[{LIMITS[0]}, {LIMITS[1]}]",
             "leakage": "calibrated loss, 2 AUC - 1, measured by the client",
             "expected leakage": f"mean of {RERUNS} re-runs; broken if above the limit by {ERRORS:g} standard errors",
-            "utility": f"leave one out, by the loss on {JUDGED} records of the server",
-            "reward": f"accuracy after the round on {REPORTED} other records",
+            "utility": f"leave one out, by the loss on {scale.judged} records of the server",
+            "reward": f"accuracy after the round on {scale.reported} other records",
             "benchmark": "draws lots among the requests whose expected leakage keeps the limit",
             BLIND: "the cautious policy, told lots in place of utilities",
         },
@@ -227,24 +251,3 @@ def _clairvoyant(setting: Setting) -> Policy:
     world = setting.environment
     assert isinstance(world, World)
     return FeasibleByTruth(world, setting.seed)
-
-
-def digits() -> Records:
-    """The 1797 digits that come with scikit-learn."""
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        raise MissingData(
-            "the leakage study needs the digits that come with scikit-learn. Install it:  pip install scikit-learn,  "
-            "or run on a generated look-alike:  --data synthetic"
-        ) from None
-    found = load_digits()
-    return Records(features=found.data / 16.0, labels=found.target.astype(np.intp))
-
-
-def synthetic_digits(seed: int = 0) -> Records:
-    """As many records of as many classes, drawn around random centres: not digits."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(10, size=1797)
-    centres = rng.uniform(size=(10, 64))
-    return Records(features=np.clip(centres[labels] + rng.normal(0.0, 0.5, (1797, 64)), 0.0, 1.0), labels=labels)

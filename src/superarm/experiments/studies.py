@@ -21,6 +21,7 @@ from superarm.experiments.experiment import (
     name_with_settings,
     varied,
 )
+from superarm.experiments.leakage_records import clothes, digits, synthetic_digits
 from superarm.experiments.own import study_in
 from superarm.experiments.paper import STUDIES
 
@@ -62,7 +63,7 @@ def systems_by_study() -> dict[str, Mapping[str, Maker]]:
     """What can play in every study, by name; no data is read for it."""
     made = {name: make() for name, make in OURS.items()}
     made["movies"] = paper.movies(synthetic(seed=0), "", DataKind.SYNTHETIC)
-    made["leakage"] = leakage.leakage(leakage.synthetic_digits(), "", DataKind.SYNTHETIC)
+    made["leakage"] = leakage.leakage(synthetic_digits(), "", DataKind.SYNTHETIC)
     return {name: made[name].systems for name in STUDIES}
 
 
@@ -91,7 +92,8 @@ def with_sweep(experiment: Experiment) -> Experiment:
 def study(name: str, *, data: str | None = None, console: Console | None = None) -> Experiment:
     """The study of this name, or that a file or module holds (see :func:`superarm.experiments.own.study_in`).
 
-    ``data`` is a MovieLens folder, ``"synthetic"``, or None for what is at hand.
+    ``data`` is a MovieLens folder, for leakage ``"fashion-mnist"`` or a folder with its files, ``"synthetic"``, or
+    None for what is at hand.
     """
     if name not in ("movies", "leakage") and data is not None:
         raise InvalidArgument("data", f"nothing: {name} uses no data", safe_repr(data))
@@ -109,10 +111,15 @@ def study(name: str, *, data: str | None = None, console: Console | None = None)
 
 def _leakage(data: str | None) -> Experiment:
     if data is None:
-        return leakage.leakage(leakage.digits(), "the digits of scikit-learn, 1797 records", DataKind.OTHER)
-    if data != "synthetic":
-        raise InvalidArgument("data", "'synthetic', or nothing for the digits of scikit-learn", safe_repr(data))
-    return leakage.leakage(leakage.synthetic_digits(), "a synthetic look-alike, NOT digits", DataKind.SYNTHETIC)
+        return leakage.leakage(digits(), "the digits of scikit-learn, 1797 records", DataKind.OTHER)
+    if data == "synthetic":
+        return leakage.leakage(synthetic_digits(), "a synthetic look-alike, NOT digits", DataKind.SYNTHETIC)
+    if data != "fashion-mnist" and not Path(data).is_dir():
+        expected = "'synthetic', 'fashion-mnist', a folder with its files, or nothing for the digits of scikit-learn"
+        raise InvalidArgument("data", expected, safe_repr(data))
+    records = clothes(None if data == "fashion-mnist" else data)
+    label = f"Fashion-MNIST, {len(records)} records"
+    return leakage.leakage(records, label, DataKind.OTHER, scale=leakage.CLOTHES)
 
 
 def _movielens(data: str | None, console: Console | None) -> tuple[MovieLens, str, DataKind]:

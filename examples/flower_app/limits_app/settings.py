@@ -1,0 +1,18 @@
+"""What may be set by ``flwr run --run-config``; clients and the server are told the same."""
+
+from typing import Any
+
+DEFAULTS: dict[str, str | int | bool] = {  # as in pyproject.toml, for runs without `flwr run`
+    "data": "digits",  # or "fashion-mnist"
+    "clients": 6,  # who must be there before the first round
+    "not-alike": False,  # whether every client prefers some classes
+    "rounds": 10,
+    "at-most": 4,  # requests in a round
+    "seed": 0,
+    "folder": "",  # where the session, the model and what was asked are kept; "": nowhere
+}
+
+
+def setting(config: Any, name: str) -> Any:
+    """A setting of this run."""
+    return config.get(name, DEFAULTS[name])
