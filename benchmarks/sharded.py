@@ -1,28 +1,128 @@
-"""Selecting from a catalogue: core-seconds, memory of a worker and bytes sent, from a tenth of the arms to all of them.
+"""Selecting from a catalogue, here, on processes and on a local Ray: core-seconds, memory of a worker, bytes sent.
 
-``python -m benchmarks.sharded`` writes catalogues into a temporary folder, 1.3 GB for 20,000,000 arms, and prints one
-line for each size: arms of 1,000 groups, at most 200 picked and 10 of a group, a posterior of rank 96, and outcomes in
-conflict (what earns leaks). The exponent is that of the core-seconds between the first and the last size.
+Arms of 1,000 groups, at most 200 picked and 10 of a group, a posterior of rank 96, and outcomes in conflict (what earns
+leaks). ``python -m benchmarks.sharded 20000000 --on ray --kill`` measures one selection alone; a catalogue of
+20,000,000 arms takes 1.3 GB of disk meanwhile.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
-import resource
+import hashlib
+import json
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 import superarm as sa
+from benchmarks.measure import slope
+from benchmarks.page import Listing
+from benchmarks.watch import Watch, with_ray
 
+HEADING = "Millions of arms"
+NOTES = (
+    "`sa.select` of a catalogue: at most 200 of the arms of 1,000 groups, 10 of a group, promises on the sum of every "
+    "group, a posterior of rank 96, what earns leaks. Core-seconds are those of all processes, the engine's own and "
+    "the import of superarm in every worker included, its start left out; MB is the largest worker. Killed: SIGKILL "
+    "of a worker midway. Nothing ran on more than one host."
+)
 DIMENSION, GROUPS, RANK, AT_ONCE = 5, 1000, 96, 1_000_000
 NAMES = [f"x{d}" for d in range(DIMENSION)]
+FAR = 1_000_000_000  # arms, of which what is measured is carried on to
+# arms, policy, workers, whether groups are split, whether a worker is killed
+FULL = (
+    *(
+        (arms, "plain", on, False, False)
+        for arms in (2_000_000, 6_000_000, 20_000_000)
+        for on in ("processes:2", "ray")
+    ),
+    (20_000_000, "plain", "here", False, False),
+    (20_000_000, "plain", "ray", False, True),
+    (2_000_000, "plain", "ray", True, False),
+    *((arms, "cautious", "ray", False, False) for arms in (2_000_000, 20_000_000)),
+    (2_000_000, "cautious", "ray", True, False),
+)
+SMALL = ((3_000, "plain", "here", False, False), (6_000, "plain", "here", False, False))
+
+
+def run(*, small: bool, say: Callable[[str], None]) -> dict[str, Any]:
+    """The section for the results."""
+    rows: list[dict[str, Any]] = []
+    missing = []
+    with tempfile.TemporaryDirectory() as folder:
+        for arms, who, on, split, kill in SMALL if small else FULL:
+            python = with_ray() if on == "ray" else sys.executable
+            if python is None:
+                missing.append(f"{arms:,} arms on Ray: there is no environment with it")
+                continue
+            say(f"{arms:,} arms, {who}, {on}")
+            words = [str(arms), "--policy", who, "--on", on, "--folder", folder]
+            words += ["--split"] * split + ["--kill"] * kill
+            found = subprocess.run([python, "-m", "benchmarks.sharded", *words], stdout=subprocess.PIPE, check=True)
+            rows.append(json.loads(found.stdout.splitlines()[-1]))
+    return {"rows": rows, "missing": missing}
+
+
+def listings(section: dict[str, Any]) -> list[Listing]:
+    head = [
+        "arms",
+        "policy",
+        "workers",
+        "groups",
+        "core-seconds",
+        "us an arm",
+        "wall, s",
+        "MB",
+        "MB sent",
+        "left",
+        "arms picked",
+    ]
+    rows = [
+        [
+            f"{row['arms']:,}",
+            row["policy"],
+            row["on"] + (", one killed" if row["killed"] else ""),
+            "split" if row["split"] else "whole",
+            f"{row['seconds']:.1f}",
+            f"{1e6 * row['seconds'] / row['arms']:.2f}",
+            f"{row['wall']:.0f}",
+            f"{row['peak']:.0f}",
+            f"{row['sent']:.2f}",
+            f"{row['left']:,}",
+            row["digest"][:8],
+        ]
+        for row in section["rows"]
+    ]
+    return [Listing(title="select of a catalogue; equal digits, equal arms", head=head, rows=rows)]
+
+
+def verdicts(section: dict[str, Any]) -> list[str]:
+    """How the cost grows, and what that would be for a thousand million arms."""
+    said = []
+    for on in ("processes:2", "ray", "here"):
+        rows = [
+            row
+            for row in section["rows"]
+            if (row["policy"], row["on"], row["split"], row["killed"]) == ("plain", on, False, False)
+        ]
+        if len(rows) < 2:
+            continue
+        arms, seconds = [row["arms"] for row in rows], [row["seconds"] for row in rows]
+        power = slope(arms, seconds)
+        far = seconds[-1] * (FAR / arms[-1]) ** max(power, 1.0)
+        said.append(
+            f"{on}: core-seconds grow with the arms to the power {power:.2f}; carried on from {arms[-1]:,} arms, "
+            f"{FAR:,} would take {far:,.0f} core-seconds, which nobody has measured"
+        )
+    return said
 
 
 def frames(arms: int, seed: int = 0) -> Iterator[pl.DataFrame]:
@@ -36,7 +136,7 @@ def frames(arms: int, seed: int = 0) -> Iterator[pl.DataFrame]:
         )
 
 
-def policy(seed: int = 0) -> sa.TCGPUCB:
+def policy(who: str = "plain", seed: int = 0) -> sa.TCGPUCB | sa.CautiousTCGPUCB:
     """One that has seen 2,000 outcomes, of which the second follows the first."""
     rng = np.random.default_rng((seed, 1))
     x = rng.uniform(size=(2000, DIMENSION))
@@ -45,6 +145,8 @@ def policy(seed: int = 0) -> sa.TCGPUCB:
     kernel = sa.SquaredExponential(lengthscale=0.7)
     sparse = sa.SparsePosterior(kernel, noise_std=0.05, inducing=sa.RandomSubset(RANK, seed=0))
     posterior = sparse.condition(x, np.column_stack([earns, leaks]) + 0.05 * rng.normal(size=(2000, 2)))
+    if who == "cautious":
+        return sa.CautiousTCGPUCB(posterior, learn=False, opening=0)
     return sa.TCGPUCB(posterior, learn=False, beta_scale=0.05)
 
 
@@ -52,57 +154,60 @@ def a_round(arms: sa.Catalogue, t: int = 3) -> sa.ShardedRound:
     return sa.ShardedRound(t=t, arms=arms, constraint=sa.Sum() <= 6.0, feasible=sa.AtMost(200, per_group=10))
 
 
-def cpu() -> float:
-    """Seconds of all cores, of this process and of the workers that have ended."""
-    return sum(
-        usage.ru_utime + usage.ru_stime
-        for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    )
+def catalogue(folder: Path, arms: int, *, split: bool) -> sa.Catalogue:
+    """The one that is there, or a new one."""
+    path = folder / f"{arms}-{'split' if split else 'whole'}"
+    if path.exists():
+        return sa.Catalogue.open(path)
+    told: dict[str, Any] = {"contexts": NAMES, "group": "group", "id": "id", "shards": max(2, arms // 250_000)}
+    return sa.Catalogue.write(frames(arms), path, **told, whole=not split)
 
 
-def measured(arms: int, workers: str, *, whole: bool = True) -> dict[str, float]:
-    """One selection; the workers end with it, so that what they used is known."""
-    with tempfile.TemporaryDirectory() as folder:
-        start = cpu()
-        shards = max(2, arms // 500_000)
-        told = {"contexts": NAMES, "group": "group", "id": "id", "shards": shards, "whole": whole}
-        catalogue = sa.Catalogue.write(frames(arms), Path(folder) / "arms", **told)
-        written = cpu() - start
-        mine = policy()
-        sa.select(mine, a_round(sa.Catalogue.write(frames(2000), Path(folder) / "few", **told)))  # compiles
-        start, wall = cpu(), time.perf_counter()
-        with closing(sa.connect(workers)) as those:
-            picked = sa.select(mine, a_round(catalogue), workers=those)
-        used, wall = cpu() - start, time.perf_counter() - wall
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        assert picked.status is sa.Status.OPTIMAL, picked
-        return {
-            "arms": arms,
-            "core-seconds": used,
-            "us an arm": 1e6 * used / arms,
-            "wall": wall,
-            "worker MB": peak,
-            "sent MB": picked.sent / 1e6,
-            "survivors": picked.survivors,
-            "picked": len(picked.rows),
-            "written, core-seconds": written,
-        }
+def measured(folder: Path, arms: int, who: str, on: str, *, split: bool, kill: bool) -> dict[str, Any]:
+    """One selection, of workers that have done nothing before."""
+    mine, few = policy(who), catalogue(folder, 2_000, split=False)
+    sa.select(mine, a_round(few))  # compiles
+    asked = a_round(catalogue(folder, arms, split=split))
+    with closing(sa.connect(on)) as workers:
+        start = time.perf_counter()
+        with Watch(kill=1.2e-6 * arms if kill else None) as watch:  # after some half of the work
+            picked = sa.select(mine, asked, workers=workers)
+        wall = time.perf_counter() - start
+        if kill and not (watch.killed and workers.repeated):
+            raise RuntimeError("no worker was killed")
+    return {
+        "arms": arms,
+        "policy": who,
+        "on": on,
+        "split": split,
+        "killed": kill,
+        "seconds": round(watch.seconds(), 2),
+        "workers": round(watch.seconds(workers=True), 2),
+        "wall": round(wall, 1),
+        "peak": round(watch.peak, 1),
+        "sent": round(picked.sent / 1e6, 3),
+        "left": picked.survivors,
+        "status": picked.status.name,
+        "picked": len(picked.rows),
+        "digest": hashlib.sha256(repr((picked.ids, picked.value)).encode()).hexdigest()[:16],
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--arms", type=int, nargs="+", default=[2_000_000, 20_000_000])
-    parser.add_argument("--workers", default="processes:2")
+    parser.add_argument("arms", type=int)
+    parser.add_argument("--policy", choices=["plain", "cautious"], default="plain")
+    parser.add_argument("--on", default="processes:2", help="workers")
     parser.add_argument("--split", action="store_true", help="groups split over all shards")
+    parser.add_argument("--kill", action="store_true", help="SIGKILL a worker midway")
+    parser.add_argument(
+        "--folder", type=Path, help="where catalogues are, or are written to; by default a temporary one"
+    )
     given = parser.parse_args()
-    found = []
-    for arms in given.arms:
-        found.append(measured(arms, given.workers, whole=not given.split))
-        print(", ".join(f"{name} {value:,.4g}" for name, value in found[-1].items()), flush=True)
-    if len(found) > 1:
-        first, last = found[0], found[-1]
-        grown = math.log(last["core-seconds"] / first["core-seconds"]) / math.log(last["arms"] / first["arms"])
-        print(f"core-seconds grow with the arms to the power {grown:.2f}")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.folder or Path(temporary)
+        found = measured(folder, given.arms, given.policy, given.on, split=given.split, kill=given.kill)
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ import superarm as sa
 KEYS, ARMS = 60, 30
 
 
-def start(folder=None, partitions=3):
+def start(folder=None, partitions=3, **rest):
     rng = np.random.default_rng(0)
     features, groups = rng.standard_normal((ARMS, 3)), rng.integers(5, size=ARMS)
     if folder is None:
         return sa.Learners(features, groups, noise_std=0.3)
-    return sa.Learners.open(folder, features, groups, noise_std=0.3, partitions=partitions)
+    return sa.Learners.open(folder, features, groups, noise_std=0.3, partitions=partitions, **rest)
 
 
 def teach(learners):
@@ -27,7 +27,7 @@ def teach(learners):
 
 
 if __name__ == "__main__":
-    with start(sys.argv[1]) as learners:
+    with start(sys.argv[1], workers=sys.argv[2] if len(sys.argv) > 2 else 1) as learners:
         while True:
             teach(learners)
             print(learners.batches, flush=True)

@@ -14,19 +14,10 @@ import pytest
 
 import superarm as sa
 from superarm.errors import DifferentPolicy, InvalidArgument, StoreUnavailable, UnreadableFile
+from superarm.learners.keeper import Keeper
+from tests.learners import kills
 from tests.learners.forever import start, teach
-
-
-def beliefs(learners):
-    arms = np.tile(np.arange(30), (60, 1))
-    return b"".join(part.tobytes() for part in learners.predict(list(range(60)), arms))
-
-
-def in_memory(batches):
-    learners = start()
-    while learners.batches < batches:
-        teach(learners)
-    return beliefs(learners)
+from tests.learners.kills import beliefs, in_memory
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
@@ -161,3 +152,36 @@ def test_a_kill_loses_nothing_that_an_update_returned_for(tmp_path):
             assert learners.batches in (said, said + 1)
             assert beliefs(learners) == in_memory(learners.batches)
     assert said > 10
+
+
+def test_an_object_of_ones_own_with_whom_nothing_can_live_is_refused(tmp_path):
+    class Mine:
+        number, repeated = 2, 0
+
+        def __getattr__(self, name):
+            if name == "settle":
+                raise AttributeError(name)
+            return lambda *words, **rest: None
+
+    with pytest.raises(InvalidArgument, match="workers with a method settle"):
+        start(tmp_path, workers=Mine())
+    with start(tmp_path) as learners:  # which are not held by the one that was refused
+        teach(learners)
+    with pytest.raises(StoreUnavailable, match="closed"):
+        teach(learners)
+
+
+def test_a_log_that_lost_what_was_written_is_refused(tmp_path):
+    """By a keeper that starts anew: here the disk, and not a process, has forgotten."""
+    with start(tmp_path, 1) as learners:
+        teach(learners)
+        keeper = Keeper(learners.model, tmp_path, (0,))
+    with pytest.raises(UnreadableFile, match="ends with record 1, and 2 were written"):
+        keeper.after(2)
+    keeper.close()
+
+
+@pytest.mark.slow
+def test_parts_live_in_processes_and_survive_them(tmp_path, monkeypatch):
+    kills.survives_kills_between_batches(tmp_path / "between", 2)
+    kills.gives_up(tmp_path / "lost", 2, monkeypatch)

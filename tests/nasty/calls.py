@@ -660,9 +660,17 @@ CALLS: dict[str, Call] = {
     "Learners.open": Call(
         lambda: (
             sa.Learners.open,
-            {"folder": folder() / "l", "features": CONTEXTS, "groups": None, "partitions": 2, "noise_std": 0.1},
+            {
+                "folder": folder() / "l",
+                "features": CONTEXTS,
+                "groups": None,
+                "partitions": 2,
+                "noise_std": 0.1,
+                "workers": "here",
+            },
         ),
-        takes={"folder": PATH, "groups": LABELS, "features": ("booleans",)},
+        takes={"folder": PATH, "groups": LABELS, "features": ("booleans",), "workers": ("text",)},
+        most={"workers": (2, "processes")},
     ),
     "Learners.select": Call(
         _of_learners("select", keys=["ann", 2], arms=[[0, 1], [2, -1]], feasible=sa.AtMost(1), constraint=None),

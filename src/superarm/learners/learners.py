@@ -9,20 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, real_array, whole_number, with_masks
-from superarm.errors import InvalidArgument, StoreUnavailable, safe_repr
+from superarm.arguments import Array, real_array, whole_number, with_masks
+from superarm.errors import InvalidArgument, safe_repr
 from superarm.feasible import AtMost, Exactly
 from superarm.groups import label_array
 from superarm.learners.batch import TWICE, Batch
 from superarm.learners.folder import Folder, LearnersFile
-from superarm.learners.partition import Lesson, Partition, Whole
+from superarm.learners.keepers import Keepers
+from superarm.learners.partition import Whole
 from superarm.learners.promised import promise_rows, sizes
 from superarm.learners.shared import SharedModel
 from superarm.rewards.group_reward import Constraint
 from superarm.round import LARGEST
-from superarm.storage.hashes import STEP, Words, label_hashes, mixed
+from superarm.storage.hashes import STEP, label_hashes, mixed
 from superarm.storage.labels import canonical
 from superarm.words import counted
+from superarm.workers.workers import Workers
 
 MOST_PARTITIONS = 4096
 
@@ -78,8 +80,7 @@ class Learners:
             features, groups, noise_std=noise_std, scale=scale, mean=mean, zeta=zeta, delta=delta, max_arms=max_arms,
             beta_scale=beta_scale, seed=seed,
         )  # fmt: skip
-        self._folder: Folder | None = None
-        self._partitions = [Partition(self.model)]
+        self._keepers = Keepers.in_memory(self.model)
 
     @classmethod
     def open(
@@ -89,6 +90,7 @@ class Learners:
         groups: Any = None,
         *,
         partitions: int = 1,
+        workers: int | str | Workers = "here",
         **rest: Any,
     ) -> Learners:
         """Learners that are kept in a folder: those that are there, or new ones of these features.
@@ -104,6 +106,10 @@ class Learners:
             as for :class:`Learners`; they may be left out where the folder has learners, and must agree with them
         partitions
             how many parts new learners are kept in, each with a log of its own: a key's part follows from its hash
+        workers
+            with whom the parts live, as :func:`superarm.connect` takes them: in this process, in processes, or in
+            actors of Ray, which must all see the folder. Who is killed starts anew from its logs; no result depends on
+            it
         """
         number = whole_number("partitions", partitions, 1, MOST_PARTITIONS)
         settings = None
@@ -113,11 +119,11 @@ class Learners:
             raise InvalidArgument("features", "features, as other settings are given", "none")
         held = Folder.open(folder, settings)
         learners = cls.__new__(cls)
-        learners.model, learners._folder, learners._partitions = held.settings.model, held, held.partitions
+        learners.model, learners._keepers = held.settings.model, Keepers.in_folder(held, workers)
         return learners
 
     def __len__(self) -> int:
-        return sum(len(partition.rows) for partition in self._partitions)
+        return self._keepers.keys()
 
     def __repr__(self) -> str:
         arms, d = self.model.features.shape
@@ -129,7 +135,7 @@ class Learners:
     @property
     def batches(self) -> int:
         """How many batches of outcomes were learnt: the number of the last one."""
-        return self._partitions[0].number
+        return self._keepers.batches
 
     def select(
         self,
@@ -161,8 +167,9 @@ class Learners:
         lots = mixed(hashes ^ mixed(STEP * np.array([self.model.seed + 1], dtype=np.uint64)))
         picked, values = np.full((len(names), most), -1, dtype=np.int64), np.zeros(len(names))
         codes = np.zeros(len(names), dtype=np.int64)
-        for partition, rows, mine in self._split(names, hashes):
-            found = partition.select(mine, lots[rows], offered[rows], promise, caps, (fewest, most))
+        split = self._keepers.split(names, hashes)
+        for part, found in self._keepers.select(split, lots, offered, promise, caps, (fewest, most)).items():
+            rows = split[part][0]
             picked[rows], values[rows], codes[rows] = found
         if (codes == TWICE).any():
             raise InvalidArgument("arms", "every arm at most once for a key", f"twice in row {codes.argmax()}")
@@ -175,8 +182,9 @@ class Learners:
         names = _keys(keys)
         asked = self._arms(arms, len(names))
         mean, std = np.empty((*asked.shape, 2)), np.empty((*asked.shape, 2))
-        for partition, rows, mine in self._split(names, label_hashes(names)):
-            mean[rows], std[rows] = partition.predict(mine, asked[rows])
+        split = self._keepers.split(names, label_hashes(names))
+        for part, found in self._keepers.predict(split, asked).items():
+            mean[split[part][0]], std[split[part][0]] = found
         return mean, std
 
     def update(self, batch: Batch, outcomes: Any, *, number: int | None = None) -> None:
@@ -203,54 +211,28 @@ class Learners:
         if number is not None and number > self.batches + 1:
             raise InvalidArgument("number", f"the next, {self.batches + 1}, or one before it", number)
         keys = list(batch.keys)
-        lessons = [Lesson(np.empty(0, np.int64), arms[:0], values[:0], []) for _ in self._partitions]
-        for partition, rows, mine in self._split(keys, label_hashes(keys)):
-            lesson = partition.lesson(mine, arms[rows], values[rows])
-            partition.make_room(len(lesson.new))
-            lessons[self._partitions.index(partition)] = lesson
-        if self._folder is not None:
-            self._folder.write(lessons)
-        for partition, lesson in zip(self._partitions, lessons, strict=True):
-            partition.learn(lesson)
+        self._keepers.teach(self._keepers.split(keys, label_hashes(keys)), arms, values)
 
     def snapshot(self) -> None:
         """Keep in the folder what was learnt so far: the next start replays only what comes after."""
-        if self._folder is None:
-            raise StoreUnavailable("these learners are in memory alone: Learners.open keeps them in a folder")
-        self._folder.snapshot()
+        self._keepers.snapshot()
 
     def digest(self) -> str:
         """64 hexadecimal digits of all that was learnt, to the last bit."""
         said = hashlib.blake2b(self.model.digest().encode("ascii"), digest_size=32)
-        for partition in self._partitions:
-            kept = partition.snapshot()
-            said.update(repr((kept.number, kept.keys)).encode("utf-8"))
-            for array in (kept.factors, kept.weights, kept.seen):
-                said.update(array.tobytes())
+        for part in self._keepers.digests():
+            said.update(part)
         return said.hexdigest()
 
     def close(self) -> None:
         """Let other processes open the folder; these learners cannot learn any more."""
-        if self._folder is not None:
-            self._folder.close()
+        self._keepers.close()
 
     def __enter__(self) -> Learners:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def _split(self, keys: list[Hashable], hashes: Words) -> list[tuple[Partition, Any, list[Hashable]]]:
-        """The partitions that have some of the keys, with the rows and keys of each."""
-        if len(self._partitions) == 1:
-            return [(self._partitions[0], slice(None), keys)]
-        parts = (hashes % np.uint64(len(self._partitions))).astype(np.intp)
-        each: list[IntArray] = [np.flatnonzero(parts == i) for i in range(len(self._partitions))]
-        return [
-            (partition, rows, [keys[row] for row in rows.tolist()])
-            for partition, rows in zip(self._partitions, each, strict=True)
-            if len(rows)
-        ]
 
     def _arms(self, arms: Any, keys: int) -> Whole:
         expected = f"arm numbers of shape ({keys}, n), -1 where a key has fewer"

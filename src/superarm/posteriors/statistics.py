@@ -27,6 +27,7 @@ from superarm.posteriors.engines.inducing import Basis, GreedyVariance, greedy_p
 from superarm.posteriors.engines.low_rank import COMPLETE, LowRankEngine, complete_pivots
 from superarm.posteriors.engines.sparse import SparseEngine
 
+TOGETHER = 16  # reflections at once: with 2,000 rows of some 100 features a fifth faster than 32
 FARTHEST = np.log(1e4)  # of a ratio of variances from the one given, when it is learnt
 
 
@@ -82,7 +83,7 @@ class FixedBasis:
         if not self.complete:
             residual = bare.marginals(data.points).residual
             data = replace(data, noise=data.noise + data.precision * residual)
-        bare = bare.absorb(data)
+        bare = bare.absorb(data, TOGETHER)
         prior = bare.kernel.diagonal(data.points)
         return Statistics(
             root=bare.root,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from superarm.workers.residents import Local
 from superarm.workers.threads import one_thread
 from superarm.workers.workers import Item, R, S, Shared
 
@@ -29,6 +31,9 @@ class Here:
 
     def every_node(self, task: Callable[[], R]) -> list[R]:
         return [task()]
+
+    def settle(self, make: Callable[[int], Any], number: int) -> Local:
+        return Local([make(each) for each in range(number)])
 
     def close(self) -> None:
         """Nothing is held."""

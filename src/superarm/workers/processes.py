@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import mmap
-import os
-import pickle
-import tempfile
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib import import_module
 from itertools import islice
 from typing import Any
 
 from superarm.errors import InvalidArgument, WorkerLost
+from superarm.workers.in_processes import InProcesses
+from superarm.workers.kept import Kept, found, keep, remove
+from superarm.workers.pools import started
 from superarm.workers.threads import one_thread
 from superarm.workers.workers import Item, R, S, Shared, not_done
-
-ALIGNED = 64  # bytes: a cache line, so that arrays lie as they would have been allocated
 
 
 class Processes:
@@ -46,9 +38,9 @@ class Processes:
 
     def share(self, value: S) -> Shared[S]:
         # A value that went with every task would be pickled for every task; a file is mapped by each process once.
-        kept = _keep(value)
+        kept = keep(value)
         shared: Shared[S] = Shared(kept)
-        weakref.finalize(shared, _remove, kept.path)
+        weakref.finalize(shared, remove, kept.path)
         return shared
 
     def unordered(
@@ -88,7 +80,7 @@ class Processes:
         for number, item in items:
             for _ in range(retries):
                 self._repeated += 1
-                pool = _pool(1)
+                pool = started(1)
                 try:
                     result = pool.submit(_done, task, shared.handle, item).result()
                 except BrokenProcessPool:
@@ -105,6 +97,9 @@ class Processes:
     def every_node(self, task: Callable[[], R]) -> list[R]:
         return [task()]
 
+    def settle(self, make: Callable[[int], Any], number: int) -> InProcesses:
+        return InProcesses(self.share(make), number)
+
     def close(self) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
@@ -112,7 +107,7 @@ class Processes:
 
     def _started(self) -> Any:
         if self._pool is None:
-            self._pool = _pool(self._number)
+            self._pool = started(self._number)
         return self._pool
 
     def _begin_again(self) -> None:
@@ -125,12 +120,6 @@ class Processes:
             raise WorkerLost("no worker process can begin, perhaps for want of memory; try fewer workers") from None
 
 
-def _pool(number: int) -> Any:
-    from joblib.externals.loky import ProcessPoolExecutor  # no part of `import superarm`
-
-    return ProcessPoolExecutor(max_workers=number, initializer=_end_with_parent, initargs=(os.getpid(),))
-
-
 def _handed_over(futures: Iterable[Future[Any]]) -> None:
     """Wait until a process has each task: loky stumbles where it is ended before."""
     for _ in range(1000):
@@ -139,59 +128,6 @@ def _handed_over(futures: Iterable[Future[Any]]) -> None:
         time.sleep(0.001)
 
 
-def _end_with_parent(parent: int) -> None:
-    """In a worker: end it soon after the process ``parent``; an idle worker waits for minutes."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)  # seldom enough to cost nothing
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _done(task: Callable[[Any, Item], R], kept: _Kept, item: Item) -> R:
+def _done(task: Callable[[Any, Item], R], kept: Kept, item: Item) -> R:
     with one_thread():
-        return task(_found(kept), item)
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """A value in a file: its pickle, and behind it the arrays, which are mapped and not copied."""
-
-    path: str
-    spans: tuple[tuple[int, int], ...]  # where the pickle and each array begin and end
-
-
-def _keep(value: object) -> _Kept:
-    buffers: list[Any] = []
-    spans = []
-    content = _cloudpickle().dumps(value, protocol=5, buffer_callback=buffers.append)
-    with tempfile.NamedTemporaryFile(prefix="superarm-", delete=False) as file:
-        for part in (content, *(buffer.raw() for buffer in buffers)):
-            begin = file.seek(-(-file.tell() // ALIGNED) * ALIGNED)
-            file.write(part)
-            spans.append((begin, file.tell()))
-        file.truncate(max(file.tell(), 1))
-    return _Kept(path=file.name, spans=tuple(spans))
-
-
-def _cloudpickle() -> Any:
-    """What joblib pickles with, functions of scripts and notebooks too; joblib below 1.6 brings its own."""
-    try:
-        return import_module("cloudpickle")
-    except ImportError:
-        return import_module("joblib.externals.cloudpickle")
-
-
-@lru_cache(maxsize=4)  # in a worker: few values are in use at a time, and some are large
-def _found(kept: _Kept) -> Any:
-    with open(kept.path, "rb") as file:
-        view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    content, *buffers = (view[begin:end] for begin, end in kept.spans)
-    return pickle.loads(content, buffers=buffers)
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):  # gone, or still mapped on a system that keeps such files
-        os.unlink(path)
+        return task(found(kept), item)

@@ -8,7 +8,7 @@ by Ray, so that they are counted and their number has a limit.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -103,15 +103,92 @@ class RayWorkers:
         )
         return found
 
+    def settle(self, make: Callable[[int], Any], number: int) -> Actors:
+        return Actors(make, number)
+
     def close(self) -> None:
         if self._ours:
             _ray().shutdown()
 
     @staticmethod
     def _remote(function: Callable[..., Any]) -> Any:
-        told = {name: os.environ[name] for name in TOLD if name in os.environ}
-        environment = {"runtime_env": {"env_vars": told}} if told else {}
-        return _ray().remote(num_cpus=1, max_retries=0, **environment)(function)
+        return _ray().remote(num_cpus=1, max_retries=0, **_environment())(function)
+
+
+class Actors:
+    """Objects that live in actors of Ray, spread over its machines; Ray makes none anew, so that it is counted here.
+
+    They take no CPU from the tasks of others: who has a state waits most of the time.
+    """
+
+    def __init__(self, make: Callable[[int], Any], number: int) -> None:
+        self._make, self._repeated = _ray().put(make), 0
+        self._actors: list[Any] = [None] * number
+
+    @property
+    def repeated(self) -> int:
+        return self._repeated
+
+    def ask(self, task: Callable[[Any, Item], R], items: Mapping[int, Item], *, retries: int = 3) -> dict[int, R]:
+        ray = _ray()
+        sent = ray.put(task)
+        found: dict[int, R] = {}
+        errors: list[BaseException] = []
+        waiting = dict(items)
+        for repeats in range(1 + retries):
+            running = {number: self._actor(number).do.remote(sent, item) for number, item in waiting.items()}
+            for number, reference in running.items():
+                try:
+                    found[number] = ray.get(reference)
+                except ray.exceptions.RayTaskError as error:
+                    errors.append(error.cause if isinstance(error.cause, BaseException) else error)
+                except (
+                    ray.exceptions.RayError
+                ):  # it was ended, or cannot be reached: then it must not live on beside another
+                    self._end(number)
+                    self._repeated += repeats < retries
+                    continue
+                del waiting[number]
+            if not waiting:
+                break
+        if errors:
+            raise errors[0] from None
+        if waiting:
+            raise not_done(list(waiting), retries)
+        return found
+
+    def close(self) -> None:
+        for number in range(len(self._actors)):
+            self._end(number)
+
+    def _actor(self, number: int) -> Any:
+        if self._actors[number] is None:
+            told = {"num_cpus": 0, "max_restarts": 0, "max_task_retries": 0, "scheduling_strategy": "SPREAD"}
+            remote = _ray().remote(_Actor).options(**told, **_environment())
+            self._actors[number] = remote.remote(self._make, number)
+        return self._actors[number]
+
+    def _end(self, number: int) -> None:
+        actor, self._actors[number] = self._actors[number], None
+        if actor is not None and _ray().is_initialized():
+            _ray().kill(actor)
+
+
+class _Actor:
+    """The process of an object."""
+
+    def __init__(self, make: Callable[[int], Any], number: int) -> None:
+        self.made = make(number)
+
+    def do(self, task: Callable[[Any, Item], R], item: Item) -> R:
+        with one_thread():
+            return task(self.made, item)
+
+
+def _environment() -> dict[str, Any]:
+    """What a worker is told of the environment of the process that asks."""
+    told = {name: os.environ[name] for name in TOLD if name in os.environ}
+    return {"runtime_env": {"env_vars": told}} if told else {}
 
 
 def _done(task: Callable[[Any, Item], R], shared: Any, item: Item) -> R:

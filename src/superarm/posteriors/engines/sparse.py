@@ -20,6 +20,7 @@ from superarm.storage import storable
 
 # Points at once, in whole tiles: the workspace is this many columns of features.
 CHUNK = 2000
+TOGETHER = 32  # reflections that are applied to a chunk at once; the last bits depend on it
 # A residual variance is not known better than to this share of the prior variance.
 LEAST_RESIDUAL = 1e-15
 # A negative one of this share is more than the rounding of good features.
@@ -104,8 +105,8 @@ class SparseEngine:
         unexplained: Array = _residual(prior, _squares(phi)) / np.where(prior > 0, prior, 1.0)
         return unexplained
 
-    def absorb(self, data: Observations) -> SparseEngine:
-        """The same basis with more data, every count positive."""
+    def absorb(self, data: Observations, at_once: int = TOGETHER) -> SparseEngine:
+        """The same basis with more data, every count positive; so many reflections are applied at once."""
         root, size = np.asfortranarray(self.root), len(self.root)
         noise = data.noise / data.precision
         unrepresented, poorest = self.unrepresented, self.poorest
@@ -120,7 +121,7 @@ class SparseEngine:
             columns /= np.sqrt(noise[part])
             with suited_to(2 * size**2 * columns.shape[1]):
                 # Transposed, they are in the order that LAPACK takes without a copy.
-                root = lapack.dtpqrt(0, min(32, size), root, columns.T, overwrite_a=1, overwrite_b=1)[0]
+                root = lapack.dtpqrt(0, min(at_once, size), root, columns.T, overwrite_a=1, overwrite_b=1)[0]
         return replace(
             self,
             root=np.ascontiguousarray(root),
