@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -23,9 +25,11 @@ from superarm.rewards.simple import Sum
 from superarm.round import Round
 from superarm.service.catalogues import Catalogues
 from superarm.service.counters import Counters
+from superarm.service.desk import Desk
 from superarm.service.metrics import Metrics
 from superarm.service.problems import Busy, UnknownSession
 from superarm.sessions.counts.reads import bins, totals
+from superarm.sessions.running import Steps
 from superarm.sessions.session import Session
 from superarm.sessions.stores.shelf import Shelf, shelf_at
 
@@ -82,6 +86,7 @@ class Sessions:
         self._held: dict[str, Held] = {}
         self._opening = threading.Lock()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="session")
+        self._desk = Desk(self._pool)
 
     async def start(self) -> None:
         """Open all sessions, so that the first requests do not wait for a replay; then the service is ready."""
@@ -143,8 +148,20 @@ class Sessions:
 
         return await self.apart(make)
 
-    async def do(self, name: str, call: Callable[[Session], A], *, patience: float | None = None) -> A:
-        """What a call of a session returns; refused where too many wait, or nobody is free within ``patience``."""
+    async def do(self, name: str, call: Callable[[Session], A]) -> A:
+        """What a call of a session returns; refused where too many wait."""
+        async with self._room(name, None) as session:
+            return await self.apart(lambda: call(session))
+
+    async def write(self, name: str, call: Callable[[Session], Steps[A]], *, patience: float | None = None) -> A:
+        """What a call in steps returns, committed with others; refused as by :meth:`do`, or after ``patience``."""
+        until = math.inf if patience is None else time.perf_counter() + patience
+        async with self._room(name, patience) as session:
+            return await self._desk.do(lambda: call(session), until)
+
+    @asynccontextmanager
+    async def _room(self, name: str, patience: float | None) -> AsyncIterator[Session]:
+        """Room for a request in a session; refused where too many wait, or there is none within ``patience``."""
         held = await self.held(name)
         if held.inside >= self.queue:
             raise Busy(f"{held.inside} requests of session {name!r} wait already; nothing was done")
@@ -157,7 +174,7 @@ class Sessions:
                 waited = time.perf_counter() - begun
                 raise Busy(f"no room within {waited:.3f} s in session {name!r}; nothing was done") from None
             try:
-                return await self.apart(lambda: call(held.session))
+                yield held.session
             finally:
                 held.gate.release()
         finally:

@@ -16,7 +16,7 @@ from superarm.sessions.decision import Receipt
 from superarm.sessions.outcomes import Rebase
 from superarm.sessions.redaction import Redaction, redact
 from superarm.sessions.requests import Asked, checked_key, checked_text
-from superarm.sessions.running import Answer, Running
+from superarm.sessions.running import Answer, Running, Steps, finished
 
 TROUBLE = (InvalidArgument, UnsolvableRound)  # of a policy that cannot learn, or cannot go on
 
@@ -60,9 +60,14 @@ class Feedback:
         by
             "position" or "id": how arms are named, where arm_ids are whole numbers as well
         """
+        return finished(self._observe(id, arms, outcomes, noise_std, sample, key, by))
+
+    def _observe(
+        self, id: str, arms: Any, outcomes: Any, noise_std: Any, sample: Any, key: Any, by: Any
+    ) -> Steps[Receipt]:
         sample, key = checked_text("sample", sample, empty=True), checked_key(key)
         running = self._running
-        return running.do(lambda: told.observe(running, id, arms, outcomes, noise_std, sample, key, by))
+        return (yield from running.steps(lambda: told.observe(running, id, arms, outcomes, noise_std, sample, key, by)))
 
     def observe_many(self, frame: Any, *, by: str | None = None) -> tuple[Receipt, ...]:
         """Tell the outcomes of many decisions at once, as of a day's file: all of them, or none where one is wrong.

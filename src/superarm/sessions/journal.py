@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Generic, TypeVar
 
 from superarm.errors import StoreUnavailable
 from superarm.sessions.events import Event
 from superarm.sessions.standing import Cell, Standing, after, cells, left
-from superarm.sessions.stores.store import Behind, Entry, Store
+from superarm.sessions.stores.store import Behind, CommitsTogether, Entry, Store
 
 S = TypeVar("S")
 
@@ -69,6 +70,7 @@ class Journal(Generic[S]):
         self.store = store
         self._held = held
         self._back = back
+        self._begin = store.begin if isinstance(store, CommitsTogether) else partial(partial, store.append)
         self._changing = threading.Lock()  # of what follows
         self._waiting: list[Ticket[S]] = []  # in order
         self._leader: _Waiter | None = None  # who commits, or was woken to do so
@@ -102,7 +104,8 @@ class Journal(Generic[S]):
                 waiter.asleep.acquire()
                 waiter.wake_next()
             if self._leader is waiter:
-                self._commit()
+                taken, entries = self._taken()
+                self._commit(taken, partial(self.store.append, entries))
         except BaseException:  # the thread was called away: somebody else must lead, or wake others, in its place
             with self._changing:
                 waiter.wake_next()
@@ -113,12 +116,29 @@ class Journal(Generic[S]):
         if ticket.error is not None:
             raise _own(ticket.error)
 
-    def _commit(self) -> None:
-        """Commit all that waits; what fails is told to those who waited for it."""
+    def lead(self) -> Callable[[], None] | None:
+        """Begin to commit all that waits, unless somebody does already; the call that comes back ends it.
+
+        A thread that leads journals of one store together makes the calls in the same order: it is one commit.
+        """
+        waiter = _Waiter()
+        with self._changing:
+            if self._leader is not None or not self._waiting:
+                return None
+            self._leader = waiter
+        taken, entries = self._taken()
+        return partial(self._commit, taken, self._begin(entries))
+
+    def _taken(self) -> tuple[list[Ticket[S]], list[Entry]]:
+        """All that waits, and its entries."""
         with self._changing:
             taken = list(self._waiting)
+        return taken, [entry for each in taken for entry in each.entries]
+
+    def _commit(self, taken: list[Ticket[S]], append: Callable[[], None]) -> None:
+        """Commit what was taken; what fails is told to those who waited for it."""
         try:
-            self.store.append([entry for each in taken for entry in each.entries])
+            append()
         except BaseException as error:
             with self._held, self._changing:
                 failed, self._waiting = self._waiting, []

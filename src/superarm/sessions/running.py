@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -59,6 +59,33 @@ class Answer(Generic[A]):
     drafts: Sequence[Draft] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Wait:
+    """For entries of a journal to be durable."""
+
+    journal: Journal[State]
+    ticket: Ticket[State]
+
+
+Steps = Generator[Wait, None, A]
+
+
+def finished(steps: Steps[A], wait: Wait | None = None) -> A:
+    """What steps come to: those that have begun, from where they wait, or all of them."""
+    try:
+        wait = wait or next(steps)
+        while True:
+            try:
+                wait.journal.wait(wait.ticket)
+            except BaseException as error:
+                wait = steps.throw(error)
+            else:
+                wait = next(steps)
+    except StopIteration as end:
+        value: A = end.value
+        return value
+
+
 class Running:
     """Does operations one after the other: catch up, check, fold into a copy, append, and answer when that is durable.
 
@@ -81,12 +108,16 @@ class Running:
 
     def do(self, operation: Callable[[], Answer[A]]) -> A:
         """The value of an operation, once its fact is durable."""
-        value = self._done(operation)
+        return finished(self.steps(operation))
+
+    def steps(self, operation: Callable[[], Answer[A]]) -> Steps[A]:
+        """An operation in steps: it stops where it waits for the journal, so that one thread may do many."""
+        value = yield from self._steps(operation)
         if self._tail > max(LEAST_TAIL, SHARE * self._cost):
             self.snapshot()
         return value
 
-    def _done(self, operation: Callable[[], Answer[A]]) -> A:
+    def _steps(self, operation: Callable[[], Answer[A]]) -> Steps[A]:
         for _ in range(PATIENCE):
             with self._held:
                 self._usable()
@@ -99,7 +130,8 @@ class Running:
                         raise
                     continue  # perhaps somebody erased meanwhile what was to be read
             with suppress(Behind):
-                self.journal.wait(ticket)
+                if ticket is not None:
+                    yield Wait(self.journal, ticket)
                 return answer.value
         return self._done_in_turn(operation)
 
@@ -178,7 +210,7 @@ class Running:
 
     def durable(self) -> State:
         """The present state, once all its events are durable."""
-        return self._done(lambda: Answer(value=self.state))
+        return finished(self._steps(lambda: Answer(value=self.state)))
 
     def answered(self, key: str | None, request: str | None) -> Event | None:
         """The event that answered a key, if it asked for the same."""

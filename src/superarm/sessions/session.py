@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -21,7 +22,7 @@ from superarm.sessions.fork import forked
 from superarm.sessions.looks import Looks
 from superarm.sessions.outcomes import due, overdue
 from superarm.sessions.requests import Asked, checked_key, checked_text
-from superarm.sessions.running import Running
+from superarm.sessions.running import Running, Steps, finished
 from superarm.sessions.settings import Settings, seconds
 from superarm.sessions.teaching import copied
 
@@ -152,6 +153,9 @@ class Session(Feedback, Looks):
         parts
             instead of a round: the arguments of one; without t the session counts
         """
+        return finished(self._decide(round, key, counted, trace, parts))
+
+    def _decide(self, round: Any, key: Any, counted: Any, trace: Any, parts: Mapping[str, Any]) -> Steps[Decision]:
         counts, key = flag("counted", counted), checked_key(key)
         asked: Asked | AskedElsewhere
         if isinstance(round, Picking) and not parts:
@@ -164,7 +168,7 @@ class Session(Feedback, Looks):
             self.expire()
         if due(self._running, time.time()):
             self._learn_corrections()
-        return self._running.do(lambda: operations.decide(self._running, asked, key, digest, trace))
+        return (yield from self._running.steps(lambda: operations.decide(self._running, asked, key, digest, trace)))
 
     def reconfigure(self, policy: Policy) -> None:
         """Go on with another policy, which first learns all that the journal knows."""

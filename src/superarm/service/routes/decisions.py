@@ -17,6 +17,7 @@ from superarm.service.catalogues import CatalogueTold, round_of_arms
 from superarm.service.routes.documented import needs, problems, takes
 from superarm.service.sessions import RUNNING, Sessions
 from superarm.sessions.decision import Decision
+from superarm.sessions.running import Steps
 from superarm.sessions.session import Session
 
 After = Annotated[int, QueryParameter(ge=0, le=2**53, description="After the event of this number.")]
@@ -51,7 +52,7 @@ async def decide(request: Asked, name: Name) -> Response[bodies.DecisionTold]:
     body = await request.body()
     sessions, notes, asked = sessions_of(request), notes_of(request), time.perf_counter()
 
-    def made(session: Session) -> bodies.DecisionTold:
+    def made(session: Session) -> Steps[bodies.DecisionTold]:
         begun = time.perf_counter()
         if kind == ARROW:
             said = translation.read(beside.encode(), bodies.BesideSent)
@@ -61,11 +62,11 @@ async def decide(request: Asked, name: Name) -> Response[bodies.DecisionTold]:
             round, counted = translation.round_of(translation.read(body, bodies.RoundSent), found)
         read = time.perf_counter()
         goes_on(sessions, name)
-        decision = session.decide(round, key=key, counted=counted, trace=notes.get("trace"))
+        decision = yield from session._decide(round, key, counted, notes.get("trace"), {})
         sessions.metrics.decided(name, decision, queue=begun - asked, decode=read - begun, begun=read)
         return translation.decision_told(decision)
 
-    told = await sessions.do(name, made, patience=patience)
+    told = await sessions.write(name, made, patience=patience)
     notes["decision"] = told.id
     headers = {"Location": f"/v1/sessions/{name}/decisions/{told.id}"}
     if told.replayed:

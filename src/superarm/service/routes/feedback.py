@@ -14,6 +14,7 @@ from superarm.service.asked import ARROW, JSON, LINES, Asked, Id, Name, key_of, 
 from superarm.service.routes.decisions import meant
 from superarm.service.routes.documented import needs, problems, takes
 from superarm.service.sessions import ARCHIVED, Sessions
+from superarm.sessions.running import Steps
 from superarm.sessions.session import Session
 
 
@@ -37,16 +38,16 @@ async def observe(request: Asked, name: Name, id: Id) -> bodies.ReceiptTold:
     sessions = sessions_of(request)
     notes_of(request)["decision"] = id
 
-    def told(session: Session) -> bodies.ReceiptTold:
+    def told(session: Session) -> Steps[bodies.ReceiptTold]:
         sent = translation.read(body, bodies.OutcomesSent)
         arms, outcomes = translation.outcomes_of(sent)
         changes(sessions, name)
-        given: dict[str, Any] = {"noise_std": sent.noise_std, "sample": sent.sample, "key": key, "by": sent.by}
-        receipt = session.observe(meant(session, id), arms, outcomes, **given)
+        named = meant(session, id)
+        receipt = yield from session._observe(named, arms, outcomes, sent.noise_std, sent.sample, key, sent.by)
         sessions.metrics.observed(name, receipt)
         return translation.receipt_told(receipt)
 
-    return await sessions.do(name, told)
+    return await sessions.write(name, told)
 
 
 @post(

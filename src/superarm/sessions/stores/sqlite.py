@@ -10,8 +10,9 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from superarm.arguments import one_of
@@ -83,17 +84,24 @@ class SQLiteStore:
         return int(number)
 
     def append(self, entries: Sequence[Entry]) -> None:
+        self.begin(entries)()
+
+    def begin(self, entries: Sequence[Entry]) -> Callable[[], None]:
         erases = any(entry.facts or entry.gone for entry in entries)
         if erases or self._turn == threading.get_ident():
-            batch = Batch(self.number, entries)
-            self._write([batch])
-            if batch.error is not None:
-                raise batch.error
-        else:
-            self._together.append(self.number, entries, self._write)
+            return partial(self._append_alone, Batch(self.number, entries), erases)
+        return partial(self._append_with_others, self._together.enter(self.number, entries))
+
+    def _append_alone(self, batch: Batch, erases: bool) -> None:
+        self._write([batch])
+        if batch.error is not None:
+            raise batch.error
         if erases:
             self._empty_log(SOON)
-        elif self.remembers:
+
+    def _append_with_others(self, batch: Batch) -> None:
+        self._together.finish(batch, self._write)
+        if self.remembers:
             self._empty_log(0.0)
 
     def _write(self, batches: Sequence[Batch]) -> None:

@@ -8,7 +8,7 @@ no lock, no lease and no clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -108,6 +108,19 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections; a closed store may be closed again."""
+        ...
+
+
+@runtime_checkable
+class CommitsTogether(Protocol):
+    """A store that commits what several sessions of it append as one."""
+
+    def begin(self, entries: Sequence[Entry]) -> Callable[[], None]:
+        """Begin to append; the call that comes back does what is left, and must be made.
+
+        It returns when the entries are durable, or raises what ``append`` raises. A thread that begins several makes
+        the calls in the same order, and they become one commit.
+        """
         ...
 
 

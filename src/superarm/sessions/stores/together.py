@@ -43,11 +43,19 @@ class Together:
 
         ``write`` is called by the thread that writes, with batches of others as well.
         """
+        self.finish(self.enter(session, entries), write)
+
+    def enter(self, session: int, entries: Sequence[Entry]) -> Batch:
+        """Let entries wait for the next write; whoever enters some must finish them, the first ones first."""
         mine = Batch(session, entries)
         with self._changing:
             self._waiting.append(mine)
             if self._leader is None:
                 self._lead_next()
+        return mine
+
+    def finish(self, mine: Batch, write: Write) -> None:
+        """Return when a batch is written, as :meth:`append` does."""
         try:
             mine.asleep.acquire()
             if not mine.done:
