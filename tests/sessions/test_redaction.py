@@ -191,3 +191,20 @@ def test_who_reads_while_another_erases_reads_again(tmp_path, monkeypatch):
     assert policy_to_bytes(two.policy) == taught(decisions)
     one.close()
     two.close()
+
+
+def test_many_decisions_are_erased_in_as_many_readings_of_the_journal_as_one(tmp_path, monkeypatch):
+    readings = []
+    for number in (1, 12):
+        session, read = opened(tmp_path / f"{number}.db", policy=sa.CUCB()), []
+        for t in range(1, 13):
+            label = "gone" if t <= number else "stays"
+            session.decide(contexts=np.eye(2), groups=[label, "other"], feasible=sa.AtMost(1))
+        store = session._running.store
+        events = store.events
+        monkeypatch.setattr(store, "events", lambda after=0, events=events, read=read: read.append(0) or events(after))
+        assert len(session.redact(label="gone").decisions) == number
+        readings.append(len(read))
+        assert session.verify().ok
+        session.close()
+    assert readings[0] == readings[1]

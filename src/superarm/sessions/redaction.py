@@ -36,22 +36,26 @@ def redact(running: Running, id: Any, label: Any) -> Answer[Redaction]:
             f"decision {learnt[0]} was made before event {since}, up to which all is archived: what the policy learnt "
             "from it cannot be told from the rest any more"
         )
-    drafts = [_draft(running, each, ids) for each in ids]
+    drafts = _drafts(running, ids)
     last = running.state.seq + len(drafts)
     return Answer(value=Redaction(decisions=tuple(ids), replayable_from=last if ids else 1), drafts=drafts)
 
 
-def _draft(running: Running, id: str, ids: Sequence[str]) -> Draft:
-    about: list[Event] = []
+def _drafts(running: Running, ids: Sequence[str]) -> list[Draft]:
+    """What goes with each of some decisions: parts that no other decision names, and all facts about it."""
+    about: dict[str | None, list[Event]] = {id: [] for id in ids}
     others: set[str] = set()
     for event in running.journal.events():
-        if event.decision == id:
-            about.append(event)
-        elif event.decision not in ids:
+        if event.decision in about:
+            about[event.decision].append(event)
+        else:
             others.update(parts_of(event.fact))
-    gone = [digest for event in about for digest in parts_of(event.fact) if digest not in others]
-    facts = {event.seq: erased(event.fact) for event in about}
-    return Draft(fact=Redacted(decision=id), facts=facts, gone=tuple(dict.fromkeys(gone)))
+    drafts = []
+    for id in ids:
+        gone = [digest for event in about[id] for digest in parts_of(event.fact) if digest not in others]
+        facts = {event.seq: erased(event.fact) for event in about[id]}
+        drafts.append(Draft(fact=Redacted(decision=id), facts=facts, gone=tuple(dict.fromkeys(gone))))
+    return drafts
 
 
 def with_label(running: Running, label: Any) -> Iterator[str]:
