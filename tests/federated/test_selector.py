@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.errors import Conflict, InvalidArgument
+from superarm.errors import Conflict, DifferentPolicy, InvalidArgument
 from superarm.federated import ClientProfile, Menu, Outcome, Request, RequestSelector
 from superarm.federated.loop import learn
 from superarm.selection import Kind
@@ -188,8 +188,66 @@ def test_limits_are_kept_on_digits():
     assert broken["uniform"] >= 0.25
 
 
+@pytest.mark.parametrize("durable", [False, True])
+def test_proposals_of_others_are_refused_and_change_nothing(durable):
+    """Of another selector for the same round: nothing of it was picked here."""
+    mine, other = (RequestSelector(session(sa.Uniform()) if durable else sa.Uniform(), at_most=3) for _ in range(2))
+    here = mine.propose(1, profiles(), 2.0)
+    there = other.propose(1, [ClientProfile(client_id="z", num_examples=9, limit=0.5)], 2.0)
+    with pytest.raises(InvalidArgument):
+        mine.observe(there, fake(there))
+    assert mine.observe(here, fake(here)) == 2 * len(here)
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_rounds_go_forward(durable):
+    """A round that was skipped, or that a policy without a session has forgotten, is not made up afterwards."""
+    selector = RequestSelector(session(sa.Uniform()) if durable else sa.Uniform(), at_most=1, menu=MENU)
+    for number in [*range(1, 70), 80]:
+        proposal = selector.propose(number, profiles(1), 2.0)
+        selector.close(proposal)
+    with pytest.raises(InvalidArgument) as caught:
+        selector.propose(79, profiles(1), 2.0)
+    assert caught.value.argument == "server_round"
+    if durable:
+        assert selector.propose(1, profiles(1), 2.0).replayed
+    else:
+        with pytest.raises(InvalidArgument):
+            selector.propose(1, profiles(1), 2.0)
+    assert selector.propose(80, profiles(1), 2.0).replayed
+    assert not selector.propose(81, profiles(1), 2.0).replayed
+
+
+def test_another_policy_for_the_same_session_is_refused(tmp_path):
+    """What was chosen stays chosen; other limits of a selector hold from the next round."""
+    with sa.Session.open(tmp_path / "s.db", policy=sa.CautiousTCGPUCB()) as one:
+        first = RequestSelector(one, at_most=3, menu=MENU).propose(1, profiles(), 2.0)
+    with pytest.raises(DifferentPolicy):
+        sa.Session.open(tmp_path / "s.db", policy=sa.Uniform())
+    with sa.Session.open(tmp_path / "s.db", policy=sa.CautiousTCGPUCB()) as again:
+        fewer = RequestSelector(again, at_most=1, menu=MENU)
+        assert fewer.propose(1, profiles(), 2.0).requests == first.requests
+        assert len(fewer.propose(2, profiles(), 2.0)) == 1
+
+
+@pytest.mark.parametrize("limit", [-1.0, 0.0, 1.0])
+def test_limits_that_nothing_or_everything_keeps(limit):
+    """A limit that nothing keeps: once that is known, the client is hardly asked; one that all keep costs nothing."""
+    selector = RequestSelector(at_most=3, menu=MENU)
+    sizes = []
+    for number in range(1, 21):
+        proposal = selector.propose(number, profiles(3, limit=limit), 2.0)
+        selector.observe(proposal, fake(proposal))
+        selector.close(proposal)
+        sizes.append(len(proposal))
+    if limit == 1.0:
+        assert sizes[6:] == [3] * 14
+    else:
+        assert sum(sizes[10:]) <= 3
+
+
 def test_requests_and_their_ids():
-    for name in ("a", "a:b", "ü 1", ":1:2:"):
+    for name in ("a", "a:b", "ü 1", ":1:2:", "a\nb", "../c", "a\tb", "..", " "):
         request = Request(client_id=name, num_records=3, local_steps=7)
         assert Request.from_id(request.id) == request
     for wrong in ("a", "a:b", "a:1:b", "a:-1:2", "a:0:2", ":1:2", "a:²:3"):

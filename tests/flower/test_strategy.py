@@ -17,12 +17,13 @@ pytest.importorskip("flwr")
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedAvg
+from limits_app.arrays import arrays_of
 
 import superarm as sa
 from superarm.errors import InvalidArgument, UnreadableFile
-from superarm.federated import RequestSelector
+from superarm.federated import ClientProfile, Request, RequestSelector, standalone
 from superarm.federated.loop import learn
-from superarm.federated.softmax import accuracy
+from superarm.federated.softmax import accuracy, loss
 from superarm.flower import BanditStrategy, answer_profile
 from superarm.flower.checkpoint import Checkpoint
 from superarm.sessions.stores.memory import MemoryStore
@@ -128,23 +129,41 @@ def test_faults_of_one_client(fault):
     assert session.pending().is_empty()
 
 
-def reply_with(message, *, drawn=None, leakage=0.1, arrays=None, examples=None):
-    request = message.content["config"]["superarm.request"]
-    k = int(request.split(":")[1])
+def reply_with(message, *, drawn=None, leakage=0.1, arrays=None, examples=None, seed=None):
+    request, asked = (message.content["config"][f"superarm.{name}"] for name in ("request", "draw-seed"))
+    k = Request.from_id(request).num_records
     content = {
         "arrays": arrays if arrays is not None else message.content["arrays"],
         "metrics": MetricRecord({"num-examples": k if examples is None else examples, "leakage": leakage}),
         "superarm.echo": ConfigRecord(
-            {"superarm.request": request, "drawn": k if drawn is None else drawn, "digest": ""}
+            {
+                "superarm.request": request,
+                "superarm.draw-seed": asked if seed is None else seed,
+                "drawn": k if drawn is None else drawn,
+                "digest": "",
+            }
         ),
     }
     return Message(RecordDict(content), reply_to=message)
+
+
+def client_app(train, profile=lambda context: digits.PEOPLE[int(context.node_config["partition-id"])].profile):
+    made = ClientApp()
+    made.query()(answer_profile(profile))
+    made.train()(train)
+    return made
+
+
+def test_such_a_reply_counts_where_it_can_be_true():
+    made, _, _ = played(rounds=1, grid=digits.HereGrid(seed=1, client_app=client_app(lambda m, c: reply_with(m))))
+    assert len(made.rounds[0].answered) == len(made.rounds[0].proposal) > 0
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         {"drawn": 1_000_000},
+        {"seed": 1},  # of another round
         {"leakage": 1.5},
         {"leakage": float("nan")},
         {"examples": 10**9},
@@ -153,13 +172,76 @@ def reply_with(message, *, drawn=None, leakage=0.1, arrays=None, examples=None):
     ],
 )
 def test_replies_that_cannot_be_true_count_for_nothing(wrong):
-    liar = ClientApp()
-    liar.query()(answer_profile(lambda context: digits.PEOPLE[int(context.node_config["partition-id"])].profile))
-    liar.train()(lambda message, context: reply_with(message, **wrong))
+    liar = client_app(lambda message, context: reply_with(message, **wrong))
     made, _, result = played(rounds=1, grid=digits.HereGrid(seed=1, client_app=liar))
     assert made.rounds[0].answered == ()
     assert len(made.rounds[0].refused) == len(made.rounds[0].proposal)
     assert np.array_equal(digits.model_of(result.arrays)[0], np.zeros((64, 10)))
+
+
+def test_an_update_with_which_the_loss_overflows_does_not_end_the_run(tmp_path):
+    """Its leakage is learnt, its utility is not known, and the model stays; with others the model goes on."""
+    huge = arrays_of((np.full((64, 10), 1e200), np.zeros(10)))
+
+    def diverged(message, context):
+        hers = message.content["config"]["superarm.request"].startswith("client 02")
+        return reply_with(message, arrays=huge) if hers else digits.app(message, context)
+
+    def loss_of(arrays):
+        model = digits.model_of(arrays)
+        return float("nan") if np.abs(model[0]).max() > 1e100 else loss(model, digits.JUDGED)
+
+    session = sa.Session.open(MemoryStore(), policy=sa.Uniform())
+    grid = digits.HereGrid(seed=1, client_app=client_app(diverged))
+    made, _, result = played(
+        rounds=8,
+        grid=grid,
+        chosen=selector(session, at_most=2),
+        loss=loss_of,
+        checkpoint=tmp_path / "model.npz",
+        utility=standalone,
+    )
+    hers = [id for each in made.rounds for id in each.answered if id.startswith("client 02")]
+    assert 0 < len(hers) < 8
+    told = session.outcomes()
+    assert set(told.filter(told["arm_id"].str.starts_with("client 02"))["outcome"]) == {2}
+    for arrays in (result.arrays, Checkpoint(tmp_path / "model.npz").read()[1]):
+        assert np.isfinite(loss_of(arrays))
+        assert not np.array_equal(digits.model_of(arrays)[0], np.zeros((64, 10)))
+
+
+def test_what_clients_call_themselves_forges_no_line_of_the_log(caplog):
+    """Names with new lines, slashes and colons are names like others."""
+    names = ["a\n2026-01-01 ERROR all is lost", "../../etc/passwd", "a:1:2", ":", "client 00"]
+
+    def profile(context):
+        place = int(context.node_config["partition-id"])
+        return ClientProfile(client_id=names[place], num_examples=len(digits.PEOPLE[place].pool), limit=0.5)
+
+    def lie(message):
+        return "lie" if message.metadata.message_type == "train" else None
+
+    chosen = selector(sa.Uniform(), at_most=5)
+    honest = digits.HereGrid(seed=1, clients=5, client_app=client_app(lambda m, c: reply_with(m), profile))
+    made, _, _ = played(rounds=1, grid=honest, chosen=chosen)
+    assert {request.client_id for request in made.rounds[0].proposal.requests} == set(names)
+    assert len(made.rounds[0].answered) == 5
+    liars = digits.HereGrid(seed=2, clients=5, fault=lie, client_app=honest.app)
+    made, _, _ = played(rounds=1, grid=liars, chosen=selector(sa.Uniform(), at_most=5))
+    assert len(made.rounds[0].refused) >= 4
+    assert not any("\n" in record.getMessage() for record in caplog.records if record.name == "superarm.flower")
+
+
+def test_one_client_that_comes_and_goes():
+    grid = digits.HereGrid(seed=1, clients=0)
+    made = digits.strategy(selector(at_most=3), min_clients=0)
+    arrays = digits.initial()
+    for number in range(1, 9):
+        grid.partitions = {1000 + number: 0} if number % 2 else {}
+        replies = grid.send_and_receive(made.configure_train(number, arrays, ConfigRecord(), grid))
+        arrays = made.aggregate_train(number, replies)[0] or arrays
+    assert [len(each.answered) for each in made.rounds] == [1, 0] * 4
+    assert {id.split(":")[0] for each in made.rounds for id in each.answered} == {"client 00"}
 
 
 def test_nobody_there_and_newcomers():
@@ -269,5 +351,9 @@ def test_refused():
         BanditStrategy("cautious", FedAvg(), loss=len)
     with pytest.raises(InvalidArgument):
         BanditStrategy(selector(), "fedavg", loss=len)
+    for wrong in ({"loss": 3}, {"utility": None}, {"min_clients": -1}, {"query_seconds": float("nan")}):
+        with pytest.raises(InvalidArgument) as caught:
+            digits.strategy(selector(), **wrong)
+        assert caught.value.argument in wrong
     with pytest.raises(InvalidArgument):
         digits.strategy(selector()).aggregate_train(1, [])

@@ -25,7 +25,8 @@ class ClientProfile:
         records that it can train on; those that it holds out for the audit do not count
     limit
         the largest leakage of one of its requests that it accepts, from -1 to 1, where leakage is
-        :func:`~superarm.federated.audit.membership_advantage`; nothing above 1 can be measured
+        :func:`~superarm.federated.audit.membership_advantage`; nothing above 1 can be measured, and nothing is expected
+        below 0. It is no switch: to learn, a policy may ask above it. Whoever must not be asked is not listed
 
     >>> ClientProfile(client_id="clinic 7", num_examples=60, limit=0.4)
     ClientProfile(client_id='clinic 7', num_examples=60, limit=0.4)

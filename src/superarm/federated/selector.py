@@ -98,6 +98,7 @@ class RequestSelector:
             raise InvalidArgument("menu", "a Menu, or a function of a profile", type_of(menu))
         self.menu = Menu() if menu is None else menu
         self._choices = _choices(policy)
+        self._latest = 0  # round of this process
 
     @property
     def policy(self) -> Policy:
@@ -123,6 +124,8 @@ class RequestSelector:
         known = self._choices.known(key)
         if known is not None:
             return _proposal(server_round, *known, replayed=True)
+        if server_round < self._latest:
+            raise InvalidArgument("server_round", f"larger than all before ({self._latest})", server_round)
         requests = [request for profile in clients for request in self._offered(profile)]
         parts = {
             "contexts": np.array([request.context(loss) for request in requests]).reshape(len(requests), 3),
@@ -131,7 +134,9 @@ class RequestSelector:
             "feasible": self.feasible,
             "arm_ids": [request.id for request in requests],
         }
-        return _proposal(server_round, *self._choices.decide(key, server_round, parts))
+        chosen = self._choices.decide(key, server_round, parts)
+        self._latest = server_round
+        return _proposal(server_round, *chosen)
 
     def _offered(self, profile: ClientProfile) -> list[Request]:
         offered = listed("menu", self.menu(profile), "one that gives requests")
@@ -249,6 +254,10 @@ class _InMemory:
         if key not in self._rounds:
             raise InvalidArgument("proposal", f"one of the latest {KEPT} of this selector", key)
         round, selection, told = self._rounds[key]
+        picked = {str(round.arm_ids[arm]): arm for arm in selection.arms.tolist()}
+        strange = [id for id in ids if id not in picked]
+        if strange:
+            raise InvalidArgument("proposal", f"what this selector proposed for {key}", f"one with {strange[0]!r}")
         before = np.array([told.get(id, (math.nan, math.nan)) for id in ids])
         values = np.array(pairs)
         clash = ~np.isnan(before) & ~np.isnan(values) & (before != values)
@@ -259,8 +268,7 @@ class _InMemory:
         fresh = np.where(np.isnan(before), values, math.nan)
         rows = np.flatnonzero(~np.isnan(fresh).all(axis=1))
         if len(rows):
-            arms = {str(round.arm_ids[arm]): arm for arm in selection.arms.tolist()}
-            self.policy.update(round, [arms[ids[row]] for row in rows], fresh[rows])
+            self.policy.update(round, [picked[ids[row]] for row in rows], fresh[rows])
         after = np.where(np.isnan(values), before, values).tolist()
         told.update({id: (pair[0], pair[1]) for id, pair in zip(ids, after, strict=True)})
         return int(np.count_nonzero(~np.isnan(fresh)))

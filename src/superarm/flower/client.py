@@ -75,8 +75,8 @@ class Trained:
 def audited_train(train: Callable[[Task, Context], Trained]) -> Callable[[Message, Context], Message]:
     """Make a function that trains into one for ``ClientApp.train``: leakage is measured, and the reply built.
 
-    The reply has the arrays, the metrics ``num-examples`` and ``leakage``, and an echo of what was asked: the request,
-    how many records were drawn and a hash of which.
+    The reply has the arrays, the metrics ``num-examples`` and ``leakage``, and an echo of what was asked: the request
+    and its seed, how many records were drawn and a hash of which.
     Nothing is kept between calls, as several requests to one client may run at the same time.
 
     Parameters
@@ -103,6 +103,7 @@ def audited_train(train: Callable[[Task, Context], Trained]) -> Callable[[Messag
         )
         echo: dict[str, Any] = {
             records.REQUEST: request.id,
+            records.SEED: task.seed,
             records.DRAWN: len(drawn),
             records.DIGEST: hashlib.sha256(drawn.tobytes()).hexdigest()[:16],
         }

@@ -12,7 +12,11 @@ from superarm.federated.requests import Request
 
 ARRAYS, CONFIG, METRICS = "arrays", "config", "metrics"  # records, as Flower's own strategies name them
 ECHO, PROFILE = "superarm.echo", "superarm.profile"  # records of ours, in replies
-REQUEST, SEED, ROUND = "superarm.request", "superarm.draw-seed", "server-round"  # entries of a config
+REQUEST, SEED, ROUND = (
+    "superarm.request",
+    "superarm.draw-seed",
+    "server-round",
+)  # entries of a config; the first two of an echo, too
 DRAWN, DIGEST, UTILITY = "drawn", "digest", "utility"  # entries of an echo
 EXAMPLES, LEAKAGE = "num-examples", "leakage"  # metrics
 

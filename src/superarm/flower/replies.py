@@ -14,6 +14,14 @@ from superarm.flower import records
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sent:
+    """Which node was asked, and by which seed it draws its records: another in every round."""
+
+    node: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Replies:
     """Replies to the requests of a round.
 
@@ -32,8 +40,8 @@ class Replies:
     refused: tuple[str, ...]
 
     @classmethod
-    def of(cls, replies: Iterable[Message], sent: Mapping[str, int], model: ArrayRecord) -> Replies:
-        """Of all that came; ``sent`` has the node that was asked, by request."""
+    def of(cls, replies: Iterable[Message], sent: Mapping[str, Sent], model: ArrayRecord) -> Replies:
+        """Of all that came; ``sent`` says by request who was asked."""
         counted: dict[str, Message] = {}
         refused: list[str] = []
         errors: dict[int, int] = {}
@@ -45,17 +53,19 @@ class Replies:
             said = records.echo_in(reply).get(records.REQUEST)
             if not isinstance(said, str) or said not in sent:
                 refused.append(f"node {node}: a reply to nothing that was asked")
-            elif sent[said] != node:
-                refused.append(f"node {node}: a reply to {said}, which another was asked")
+            elif sent[said].node != node:
+                refused.append(f"node {node}: a reply to {said!r}, which another was asked")
+            elif records.echo_in(reply).get(records.SEED) != sent[said].seed:
+                refused.append(f"node {node}: a reply to {said!r} of another round")
             elif said in counted:
-                refused.append(f"node {node}: a second reply to {said}")
+                refused.append(f"node {node}: a second reply to {said!r}")
             elif (wrong := _wrong(Request.from_id(said), reply, model)) is not None:
-                refused.append(f"node {node}: a reply to {said} {wrong}")
+                refused.append(f"node {node}: a reply to {said!r} {wrong}")
             else:
                 counted[said] = reply
         failed: set[str] = set()
         for node, many in errors.items():  # an error does not say to which request
-            failed |= set([id for id, asked in sent.items() if asked == node and id not in counted][:many])
+            failed |= set([id for id, asked in sent.items() if asked.node == node and id not in counted][:many])
         return cls(counted=dict(sorted(counted.items())), failed=frozenset(failed), refused=tuple(refused))
 
 

@@ -13,7 +13,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, Met
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
-from superarm.arguments import whole_int64
+from superarm.arguments import positive, whole_int64
 from superarm.errors import Conflict, InvalidArgument, type_of
 from superarm.federated.profiles import ClientProfile
 from superarm.federated.selector import Outcome, Proposal, RequestSelector
@@ -21,7 +21,8 @@ from superarm.federated.updates import Update
 from superarm.federated.utilities import Utility, leave_one_out
 from superarm.flower import records
 from superarm.flower.checkpoint import Checkpoint
-from superarm.flower.replies import Replies, metric_in, update_in
+from superarm.flower.replies import Replies, Sent, metric_in, update_in
+from superarm.round import LARGEST
 
 log = logging.getLogger("superarm.flower")
 PAUSE = 0.5  # seconds between two looks at who is there
@@ -95,18 +96,21 @@ class BanditStrategy(Strategy):
             raise InvalidArgument("selector", "a RequestSelector", type_of(selector))
         if not isinstance(inside, Strategy):
             raise InvalidArgument("inside", "a strategy of Flower, as FedAvg()", type_of(inside))
+        for name, given in (("loss", loss), ("utility", utility)):
+            if isinstance(given, type) or not callable(given):
+                raise InvalidArgument(name, "a function", type_of(given))
         self.selector, self.inside, self.loss, self.utility = selector, inside, loss, utility
         self.seed = whole_int64("seed", seed)
         self.checkpoint = None if checkpoint is None else Checkpoint(Path(checkpoint))
-        self.min_clients = whole_int64("min_clients", min_clients)
-        self.query_seconds = query_seconds
+        self.min_clients = whole_int64("min_clients", min_clients, 0)
+        self.query_seconds = positive("query_seconds", query_seconds)
         self.rounds: list[RoundLog] = []
         self._after = 0  # rounds that were done before this start
         self._nodes: dict[str, int] = {}  # by client
         self._profiles: dict[str, ClientProfile] = {}
         self._arrays = ArrayRecord()
         self._proposal: Proposal | None = None
-        self._sent: dict[str, int] = {}  # nodes by request
+        self._sent: dict[str, Sent] = {}  # by request
 
     # --- training
 
@@ -130,7 +134,7 @@ class BanditStrategy(Strategy):
                 records.ARRAYS: arrays,
                 records.CONFIG: records.request_config(config, request, seed, server_round),
             }
-            self._sent[request.id] = node
+            self._sent[request.id] = Sent(node=node, seed=seed)
             messages.append(Message(RecordDict(content), dst_node_id=node, message_type=MessageType.TRAIN))
         return messages
 
@@ -190,6 +194,9 @@ class BanditStrategy(Strategy):
         arrays = metrics = None
         if answered:  # else the model stays
             arrays, metrics = self.inside.aggregate_train(server_round, list(answered.values()))
+        if arrays is not None and _finite(float(self.loss(arrays))) is None:  # no later round could start from it
+            log.warning("round %d: the loss of the new model is no number: the model stays as it was", server_round)
+            arrays = None
         if self.checkpoint is not None:
             self.checkpoint.write(server_round, self._arrays if arrays is None else arrays)
         return arrays, metrics
@@ -203,7 +210,7 @@ class BanditStrategy(Strategy):
         before = tuple(array.numpy() for array in self._arrays.values())
         worth = self.utility(updates, before, loss, proposal.server_round)
         outcomes = [
-            Outcome(request=update.request, utility=value, leakage=leakage)
+            Outcome(request=update.request, utility=_finite(value), leakage=leakage)
             for update, value, leakage in zip(updates, worth, leakages, strict=True)
         ]
         try:
@@ -272,3 +279,8 @@ class BanditStrategy(Strategy):
         if not result.arrays:
             result.arrays = initial_arrays
         return result
+
+
+def _finite(value: float | None) -> float | None:
+    """A loss or utility, or None where it is no number, as of an update with which the loss overflows."""
+    return value if value is not None and abs(value) <= LARGEST else None
