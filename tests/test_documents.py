@@ -25,8 +25,9 @@ def code_blocks(document):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
-def test_code_in_documents(document, capsys):
-    names = {}
+def test_code_in_documents(document, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
+    names = {"__name__": "document"}
     for line, code in code_blocks(document):
         if ">>>" not in code:
             exec(compile(code, f"{document.name}:{line}", "exec"), names)

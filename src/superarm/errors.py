@@ -1,9 +1,8 @@
-"""The situations in which superarm refuses, one class each, and the one in which it warns.
+"""The errors of superarm, one class for each situation, and its warning.
 
-A wrong argument is an :class:`InvalidArgument`, which is also a ``ValueError``; its message names the
-argument, what was expected and what came. Outcomes of a solver are not errors: see
-:class:`superarm.Status`. Where data speak against the model that a policy was given, it goes on with a
-:class:`ModelWarning`.
+A wrong argument is an :class:`InvalidArgument`, which is also a ``ValueError``; its message names the argument, what
+was expected and what was given. How a solver ends is not an error: see :class:`superarm.Status`. If data contradict the
+model of a policy, the policy continues with a :class:`ModelWarning`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from types import FrameType
 
 
 def safe_repr(value: object) -> str:
-    """``repr(value)`` for the text of an error; what has none, as whole numbers of thousands of digits, in a word."""
+    """``repr(value)`` for the text of an error, or a short description if it has none (a huge integer)."""
     try:
         return repr(value)
     except Exception:  # whatever it is, the error to be raised matters more
@@ -48,19 +47,19 @@ class UnreadableFile(SuperarmError):
 
 
 class ForeignResults(SuperarmError):
-    """A results folder is of another configuration, unfinished, or not one of superarm's; it is left as it is."""
+    """A results folder belongs to another configuration, is unfinished, or is not superarm's; it is not changed."""
 
 
 class WorkerLost(SuperarmError):
-    """A worker process was ended from outside; what all others did is kept, and the same run goes on from there."""
+    """A worker process was killed; the results of all others are kept, and the same run continues from there."""
 
 
 class UnfitWorkers(SuperarmError):
-    """Machines are of several kinds or have other versions, and would give other results; the message says which."""
+    """Machines differ in kind or versions and would give different results; the message says which."""
 
 
 class Conflict(SuperarmError):
-    """A fact or a request says otherwise than one that is in the journal; what is there stays as it is."""
+    """A fact or request contradicts one in the journal; the journal is not changed."""
 
 
 class UsedKey(Conflict):
@@ -68,23 +67,23 @@ class UsedKey(Conflict):
 
 
 class Erased(Conflict):
-    """A decision was redacted: nothing more is kept of it than that it was made."""
+    """A decision was redacted: the journal only knows that it was made."""
 
 
 class NotKept(Erased):
-    """What is asked for was compacted or archived: the journal keeps less of it, and the message says what."""
+    """The requested data was compacted or archived; the message says what is still kept."""
 
 
 class UnknownDecision(InvalidArgument):
-    """There is no decision of this id in the session."""
+    """The session has no decision with this id."""
 
 
 class DifferentPolicy(SuperarmError, ValueError):
-    """A session is continued with another policy than the one that it was made with; the message says in what."""
+    """A session was opened with another policy than its own; the message says how they differ."""
 
 
 class StoreUnavailable(SuperarmError):
-    """A journal cannot be reached or written to now: held by others, full, read-only, or closed; nothing changed."""
+    """A journal cannot be read or written now: locked, full, read-only or closed; nothing changed."""
 
 
 class PlaceUnavailable(SuperarmError):
@@ -92,7 +91,7 @@ class PlaceUnavailable(SuperarmError):
 
 
 class NotPermitted(SuperarmError):
-    """A service does not know the token, or does not allow it this."""
+    """The service does not know the token, or the token does not allow this."""
 
 
 class NotStorable(SuperarmError, TypeError):
@@ -117,15 +116,15 @@ class UnexpectedData(SuperarmError, ValueError):
 
 
 class NoEstimate(SuperarmError):
-    """A log does not tell what a policy would have done; the message says why, and what would tell."""
+    """A log cannot say how a policy would have done; the message says why, and what would be needed."""
 
 
 class MissingData(SuperarmError):
-    """A study needs data that nobody has fetched or named; the message says how to get them."""
+    """A study needs data that is not here; the message says how to get it."""
 
 
 class DownloadFailed(SuperarmError):
-    """A data set could not be fetched, verified or unpacked; nothing of it will be taken for whole."""
+    """A data set could not be fetched, verified or unpacked; no partial copy is used."""
 
 
 def type_of(value: object) -> str:
@@ -139,7 +138,7 @@ def type_of(value: object) -> str:
 
 
 class ModelWarning(UserWarning):
-    """Data speak against the model in use; the message says in what, what was done, and what to do."""
+    """Data contradict the model in use; the message says how, what was done, and what you can do."""
 
 
 def warn(message: str) -> None:

@@ -15,7 +15,7 @@ from superarm.round import Round, checked_round
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Indices:
-    """What the oracles are given: one number per arm and purpose.
+    """The input of the oracles: two numbers per arm.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""One round: what the learner is told (:class:`Round`) and what it is shown (:class:`Outcomes`)."""
+"""One round: what a policy knows before it picks (:class:`Round`) and what it sees afterwards (:class:`Outcomes`)."""
 
 from __future__ import annotations
 
@@ -38,10 +38,9 @@ SMALLEST_NOISE = 1e-100  # of an outcome, for the same reason
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Round:
-    """What the learner is told before it picks: base arms, contexts, groups, promises, feasible super arms.
+    """One round: everything that a policy knows before it picks.
 
-    Arms are numbered 0, ..., M - 1 in the order of the rows of ``contexts``. The truth about them is no part of a
-    round.
+    Arms are numbered 0, ..., M - 1 by the rows of ``contexts``. A round does not contain the truth about them.
 
     Parameters
     ----------
@@ -49,22 +48,23 @@ class Round:
         number of the round, from 1
     contexts
         (M, D) context x_{t,m} of every arm: numbers, or a frame or mapping with named columns of numbers or text. Text
-        is a category, and a number in ``contexts`` that equal text has in every round
+        is a category; in ``contexts`` it is a number, the same for equal text in every round
     groups
         (M,) any hashable labels; without them all arms form one group
     constraint
-        the promise to every group; or a mapping from labels to constraints, where groups left out are free; or None
+        the promise to every group; or a mapping from labels to constraints, where groups that are not named have no
+        promise; or None
     feasible
         which super arms are allowed
     reward
         u, by default the sum
     arm_ids
-        (M,) who each arm is, any hashable labels, for policies that remember arms by identity; None: the context is
+        (M,) identity of each arm, any hashable labels, for policies that remember arms; None: the context identifies it
     safe
-        (M,) True for arms that you vouch for: a group of which only such arms are picked keeps its promise, by your
-        word. :class:`~superarm.CautiousTCGPUCB` starts with them; other policies do not look at it. None: no arm
+        (M,) True for arms that you vouch for: a group in which only such arms are picked keeps its promise by your
+        word. :class:`~superarm.CautiousTCGPUCB` uses it; other policies ignore it. None: no arm
     columns
-        names of the columns of contexts that have none of their own
+        column names, for contexts without names
 
     >>> import numpy as np, superarm as sa
     >>> round = sa.Round(
@@ -177,10 +177,10 @@ class Round:
         return self.grouping.labels
 
     def digest(self) -> str:
-        """64 hexadecimal digits that tell this round from every other: the same in every process and version.
+        """64 hexadecimal digits that identify this round, the same in every process and version.
 
-        Rounds of equal digest mean the same, to the last bit of every context and threshold, in whatever form their
-        labels, promises and caps were given. A function of one's own counts by its name and code alone.
+        Rounds with equal digests are equal, to the last bit of every context and threshold, however labels, promises
+        and caps were given. A function that you pass counts by its name and code.
 
         >>> import numpy as np, superarm as sa
         >>> one, other = ({"t": 1, "contexts": np.eye(2), "groups": labels} for labels in ([0, 1], [0.0, True]))
@@ -230,7 +230,7 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What the learner is shown after a round: two noisy outcomes of every picked arm, NaN where one never came."""
+    """What a policy sees after a round: two noisy outcomes of every picked arm, NaN where one is missing."""
 
     arms: IntArray  # (k,)
     values: Array  # (k, 2)

@@ -25,7 +25,7 @@ EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
 
 
 class Status(enum.Enum):
-    """What happened, with a sentence on what to try; ``status.value`` is the sentence."""
+    """How the search for a super arm ended; ``status.value`` is a sentence that says what to try."""
 
     OPTIMAL = "The super arm is the best that keeps every promise at the index."
     WITHIN_GAP = "The super arm is as near to the best as was asked for; lower rel_gap to come nearer."
@@ -39,7 +39,7 @@ class Status(enum.Enum):
     )
     NO_GOOD_SUBGROUP = (
         "No part of any group keeps its promise at the index. TCGP-UCB then leaves promises aside, as the paper says; "
-        "what a cautious policy did, its kind says. Check the thresholds if this goes on."
+        "selection.kind says what a cautious policy did. Check the thresholds if this happens often."
     )
     UNDERFILLED = (
         "Good subgroups exist, but no feasible super arm has the required size, or none was found before a limit; this "
@@ -48,7 +48,7 @@ class Status(enum.Enum):
 
 
 class Kind(enum.Enum):
-    """On what ground a policy that certifies its promises picked a super arm; ``kind.value`` is the sentence."""
+    """Why a policy that certifies promises picked a super arm; ``kind.value`` is a sentence that says it."""
 
     CERTIFIED = "Every touched group keeps its promise with the confidence asked for."
     EXPLORING = "Nothing is certified yet: a few informative arms, where promises are least at risk."
@@ -66,8 +66,8 @@ class TouchedGroup:
     value: float | None  # v_G at the satisfying index; None for a group without a promise
     threshold: float | None
     margin: float | None  # by how much the promise is kept; negative where it is not
-    probability: float | None = None  # of keeping the promise, given all outcomes; None without one, or not worked out
-    expected_regret: float | None = None  # expected group regret, given all outcomes; None where not worked out
+    probability: float | None = None  # of keeping the promise, given all outcomes; None without one, or not computed
+    expected_regret: float | None = None  # expected group regret, given all outcomes; None if not computed
     vouched: bool = False  # whether the promise is kept by the user's word alone: all arms are safe
 
 
@@ -117,7 +117,7 @@ class TouchedGroups:
 
 @dataclass(frozen=True, kw_only=True)
 class UntriedGroup:
-    """A group of which no outcome was ever seen, and why a selection leaves it at that."""
+    """A group without any outcome so far, and why the selection does not try it."""
 
     label: Hashable
     reason: str
@@ -179,26 +179,21 @@ class Selection:
         u of the super arm at the reward index
     upper_bound
         no feasible super arm made of good subgroups has a larger u at the index
-    status
-        what happened
-    solver
-        who found it
-    seconds
+    status         how the search ended     solver         which oracle found it seconds
         how long it took
     groups
-        the touched groups with their reward at the satisfying index, threshold and margin, and from a policy that
-        certifies them also the probability that they keep their promise, and whether that is by the user's word
+        the touched groups with their reward at the satisfying index, threshold and margin, and, from a policy that
+        certifies, the probability that they keep their promise, and whether you vouched for them
     kind
-        on what ground a policy that certifies picked it; None from others
+        why a policy that certifies picked it; None from other policies
     belief
-        (k,) what was believed of the picked arms before their outcomes were seen; None where the policy has none
+        (k,) belief about the picked arms before their outcomes; None if the policy has none
     untried
-        the groups of which no outcome was ever seen and none will be now, each with the reason; empty from others
+        the groups without any outcome that are not tried now either, each with the reason; empty from other policies
     waits_for
         ids of decisions whose outcomes must come first
     note
-        what its kind rests on, in a few words: the groups on trial, or how far a start-up has come; empty where nothing
-        is to be said
+        a few words about its kind: the groups on trial, or how far start-up has come; may be empty
     """
 
     arms: IntArray
@@ -215,14 +210,14 @@ class Selection:
     note: str = ""
 
     def with_belief(self, belief: Belief) -> Selection:
-        """The same, with what was believed of its arms."""
+        """The same selection with the belief about its arms."""
         other = copy.copy(self)
         object.__setattr__(other, "belief", instance("belief", belief, Belief, "a superarm.Belief"))
         return other
 
     @property
     def gap(self) -> float:
-        """By how much the best super arm could be better at most."""
+        """Upper bound on how much better the best super arm can be."""
         return self.upper_bound - self.value
 
     @property
@@ -234,7 +229,7 @@ class Selection:
 
     @property
     def predicted_broken(self) -> float | None:
-        """How many of the touched groups are expected to break their promise; None where nobody worked it out."""
+        """Expected number of broken promises among the touched groups; None if not computed."""
         if self.kind is None:
             return None
         return math.fsum(1.0 - group.probability for group in self.groups if group.probability is not None)
@@ -280,7 +275,7 @@ class Selection:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All that it says as lists, numbers and names.
+        """The selection as plain lists, numbers and names.
 
         What :func:`superarm.wire.selection_to_dict` writes can be read back.
 
@@ -293,7 +288,7 @@ class Selection:
         return as_data(self)
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a picked arm: its group with threshold, margin and probability, and what was believed of the arm."""
+        """One row per picked arm: its group with threshold, margin and probability, and the belief about the arm."""
         import polars as pl
 
         columns = arm_rows(self)

@@ -23,21 +23,21 @@ A = TypeVar("A")
 class AsyncClient:
     """A session of a service, for programs of asyncio: every call is awaited.
 
-    A call that broke off, or that the service had no time for, is made again under the same key until it is answered
-    or the patience is over; a decision is made once, however often it was asked for. Errors are those of a session.
+    A call that was interrupted, or that the service was too busy for, is repeated under the same key until it succeeds
+    or ``patience`` is over; each decision is made only once. Errors are those of a session.
 
     Parameters
     ----------
     url
         of the service, as http://127.0.0.1:8000
     token
-        as ``superarm token create`` printed it; None where none is needed
+        as printed by ``superarm token create``; None if none is needed
     session
         name of the session
     timeout
         seconds that one request may take
     patience
-        seconds after which a call is made no more
+        seconds after which a call is no longer repeated
     """
 
     def __init__(
@@ -71,12 +71,12 @@ class AsyncClient:
         key: str | None = None,
         by: str | None = None,
     ) -> Receipt:
-        """Tell outcomes of picked arms: see :meth:`superarm.Session.observe`."""
+        """Report outcomes of picked arms: see :meth:`superarm.Session.observe`."""
         more = {"noise_std": noise_std, "sample": sample, "key": key, "by": by}
         return await self._made(calls.observe(self.session, id, arms, outcomes, **more))
 
     async def observe_many(self, frame: Any) -> tuple[Receipt, ...]:
-        """Tell outcomes of many decisions by a polars frame: see :meth:`superarm.Session.observe_many`."""
+        """Report outcomes of many decisions in a polars frame: see :meth:`superarm.Session.observe_many`."""
         return await self._made(calls.observe_many(self.session, frame))
 
     async def correct(
@@ -91,7 +91,7 @@ class AsyncClient:
         key: str | None = None,
         by: str | None = None,
     ) -> Receipt:
-        """Give an outcome another value: see :meth:`superarm.Session.correct`."""
+        """Correct an outcome: see :meth:`superarm.Session.correct`."""
         more = {"sample": sample, "reason": reason, "key": key, "by": by}
         return await self._made(calls.correct(self.session, id, arm, outcome, value, **more))
 
@@ -114,11 +114,11 @@ class AsyncClient:
         await self._made(calls.said(self.session, id, "played"))
 
     async def withdraw(self, id: str) -> None:
-        """Say that a decision never will be acted upon."""
+        """Say that a decision will never be acted upon."""
         await self._made(calls.said(self.session, id, "withdrawal"))
 
     async def decision(self, id: str | None = None, *, key: str | None = None, t: int | None = None) -> Decision:
-        """A decision as it stands now: see :meth:`superarm.Session.decision`."""
+        """A decision with its present state: see :meth:`superarm.Session.decision`."""
         return await self._made(calls.decision(self.session, id, key, t))
 
     async def explain(self, id: str) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class AsyncClient:
         return await self._pages("decisions", state, after, limit)
 
     async def pending(self, *, after: int = 0, limit: int | None = None) -> pl.DataFrame:
-        """The decisions that wait for outcomes."""
+        """Decisions that wait for outcomes."""
         return await self._pages("pending", None, after, limit)
 
     async def _pages(self, what: str, state: str | None, after: int, limit: int | None) -> pl.DataFrame:
@@ -143,7 +143,7 @@ class AsyncClient:
         return calls.frame(rows)
 
     async def outcomes(self) -> pl.DataFrame:
-        """All outcomes that are known."""
+        """All known outcomes."""
         return await self._made(calls.table(self.session, "outcomes"))
 
     async def promises(self) -> pl.DataFrame:
@@ -151,19 +151,19 @@ class AsyncClient:
         return await self._made(calls.table(self.session, "promises"))
 
     async def calibration(self) -> pl.DataFrame:
-        """Broken promises beside those predicted."""
+        """Broken promises beside predicted ones."""
         return await self._made(calls.table(self.session, "calibration"))
 
     async def ledger(self) -> dict[str, Any]:
-        """The account of risk."""
+        """The risk account."""
         return await self._made(calls.plain(self.session, "/ledger"))
 
     async def glance(self) -> dict[str, Any]:
-        """The session at a glance: its policy, settings, and how far it has come."""
+        """A summary of the session: its policy, settings and progress."""
         return await self._made(calls.plain(self.session))
 
     async def events(self, after: int = 0) -> list[dict[str, Any]]:
-        """What happened after an event, at most a thousand."""
+        """The events after a given one, at most a thousand."""
         return await self._made(calls.events(self.session, after))
 
     async def _made(self, call: Call[A]) -> A:
@@ -182,7 +182,7 @@ class AsyncClient:
             await asyncio.sleep(wait)  # it ends with the patience
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:

@@ -78,7 +78,7 @@ def observe_many(session: str, frame: Any) -> Call[tuple[Receipt, ...]]:
 
 
 def correct(session: str, id: str, arm: Any, outcome: int, value: float, **more: Any) -> Call[Receipt]:
-    """Give an outcome another value."""
+    """Correct an outcome."""
     key = more.pop("key")
     number = isinstance(arm, (int, np.integer)) and not isinstance(arm, bool)
     named = str(int(arm)) if number else json.dumps(label_to_data(arm, "arm"))

@@ -30,11 +30,12 @@ MOST_PARTITIONS = 4096
 
 
 class Learners:
-    """Many small independent learners, each TCGP-UCB by itself, decided and taught a batch of keys at a time.
+    """Many small independent learners; one call decides, or learns, for a batch of keys.
 
-    A key, a user or a shop, learns from its own outcomes alone. Both outcomes of an arm are linear in its d features,
-    with weights of prior covariance ``scale``^2 I; see ``docs/learners.md`` for what differs from
-    :class:`~superarm.GaussianProcess`. A decision for a key is the same, to the last bit, alone and in any batch.
+    A key is for instance a user or a shop; it runs its own TCGP-UCB and learns only from its own outcomes. Both
+    outcomes of an arm are linear in its d features, with weights of prior covariance ``scale``^2 I; see
+    ``docs/learners.md`` for what differs from :class:`~superarm.GaussianProcess`. A decision for a key is the same, to
+    the last bit, alone and in any batch.
 
     Parameters
     ----------
@@ -45,11 +46,11 @@ class Learners:
     noise_std
         standard deviation of the noise of an outcome, in units of its scale
     scale
-        of each outcome, or one for both: standard deviation of its weights beforehand, and unit of its noise
+        prior standard deviation of the weights and unit of the noise, one for both outcomes or one for each
     mean
-        (d, 2) what is expected of the weights beforehand, for instance of all keys together; by default 0
+        (d, 2) prior mean of the weights, for instance an estimate from all keys; by default 0
     zeta, delta, max_arms, beta_scale, seed
-        as for :class:`~superarm.TCGPUCB`; t is one more than the key's updates so far, and without ``max_arms`` M is
+        as for :class:`~superarm.TCGPUCB`; t of a key is the number of its updates plus 1; without ``max_arms``, M is
         the number of its arms
 
     >>> import numpy as np, superarm as sa
@@ -93,23 +94,22 @@ class Learners:
         workers: int | str | Workers = "here",
         **rest: Any,
     ) -> Learners:
-        """Learners that are kept in a folder: those that are there, or new ones of these features.
+        """Open the learners in a folder, or create new ones there.
 
-        Every update is on the disk before anything is learnt from it, and before the call returns. So whatever ends the
-        process, the next one to open the folder has every batch whose update returned, with the same bits.
+        Every update is on disk before anything is learnt from it, and before the call returns. So if the process dies,
+        the next one to open the folder has every batch whose update returned, with the same bits.
 
         Parameters
         ----------
         folder
-            where they are kept; one process at a time
+            the folder; only one process can have it open
         features, groups, rest
-            as for :class:`Learners`; they may be left out where the folder has learners, and must agree with them
+            as for :class:`Learners`; you may leave them out if the folder has learners; otherwise they must agree
         partitions
-            how many parts new learners are kept in, each with a log of its own: a key's part follows from its hash
+            number of parts of new learners, each with its own log; the hash of a key decides its part
         workers
-            with whom the parts live, as :func:`superarm.connect` takes them: in this process, in processes, or in
-            actors of Ray, which must all see the folder. Who is killed starts anew from its logs; no result depends on
-            it
+            where the parts live, as for :func:`superarm.connect`: in this process, in processes, or in Ray actors. All
+            of them must see the folder. A killed worker starts again from its logs; no result depends on the workers
         """
         number = whole_number("partitions", partitions, 1, MOST_PARTITIONS)
         settings = None
@@ -145,16 +145,16 @@ class Learners:
         feasible: AtMost | Exactly,
         constraint: Constraint | Mapping[Hashable, Constraint] | None = None,
     ) -> Batch:
-        """Pick a super arm for every key, from its own arms; pure.
+        """Pick a super arm for every key, from its own arms; changes nothing.
 
         Parameters
         ----------
         keys
-            J labels; a key that nobody has met has learnt nothing
+            J labels; an unknown key has learnt nothing
         arms
             (J, n) the arms that each key may be given, -1 where it has fewer; in any order
         feasible
-            :class:`~superarm.AtMost` or :class:`~superarm.Exactly`, for each key by itself
+            :class:`~superarm.AtMost` or :class:`~superarm.Exactly`, for each key separately
         constraint
             the promise to every group, on Sum, Mean or Count; or a mapping by label; or None
         """
@@ -178,7 +178,7 @@ class Learners:
         return Batch(keys=tuple(names), arms=picked, values=values, codes=codes)
 
     def predict(self, keys: Any, arms: Any) -> tuple[Array, Array]:
-        """What each key believes of arms (J, n): means and standard deviations, (J, n, 2); NaN where an arm is -1."""
+        """Means and standard deviations, (J, n, 2), that each key believes of arms (J, n); NaN where an arm is -1."""
         names = _keys(keys)
         asked = self._arms(arms, len(names))
         mean, std = np.empty((*asked.shape, 2)), np.empty((*asked.shape, 2))
@@ -188,7 +188,7 @@ class Learners:
         return mean, std
 
     def update(self, batch: Batch, outcomes: Any, *, number: int | None = None) -> None:
-        """Learn the outcomes of a batch: all of them, or none where something is wrong.
+        """Learn the outcomes of a batch: all of them, or none if there is an error.
 
         A key that occurs twice learns its rows one after the other.
 
@@ -197,10 +197,10 @@ class Learners:
         batch
             what :meth:`select` returned
         outcomes
-            (J, K, 2) both outcomes of every picked arm; both NaN where they never came; anything beside an arm of -1
+            (J, K, 2) both outcomes of every picked arm; both NaN if missing; ignored where the arm is -1
         number
-            of the batch, one more than :attr:`batches`. Whoever does not know whether a call succeeded repeats it with
-            its number: a batch that was learnt is not learnt again
+            number of the batch, :attr:`batches` plus 1. If you do not know whether a call succeeded, repeat it with its
+            number: a batch is learnt only once
         """
         if not isinstance(batch, Batch):
             raise InvalidArgument("batch", "what Learners.select returned", safe_repr(batch))
@@ -214,18 +214,18 @@ class Learners:
         self._keepers.teach(self._keepers.split(keys, label_hashes(keys)), arms, values)
 
     def snapshot(self) -> None:
-        """Keep in the folder what was learnt so far: the next start replays only what comes after."""
+        """Save what was learnt so far, so that the next start replays only what comes after."""
         self._keepers.snapshot()
 
     def digest(self) -> str:
-        """64 hexadecimal digits of all that was learnt, to the last bit."""
+        """64 hexadecimal digits that identify everything learnt, to the last bit."""
         said = hashlib.blake2b(self.model.digest().encode("ascii"), digest_size=32)
         for part in self._keepers.digests():
             said.update(part)
         return said.hexdigest()
 
     def close(self) -> None:
-        """Let other processes open the folder; these learners cannot learn any more."""
+        """Close the folder, so that other processes can open it; these learners can no longer learn."""
         self._keepers.close()
 
     def __enter__(self) -> Learners:

@@ -22,7 +22,7 @@ from superarm.storage import storable
 @storable
 @dataclass(frozen=True, kw_only=True)
 class Automatic:
-    """The default oracle: an exact one for the round; where none applies it raises and says what would.
+    """The default oracle: chooses an exact oracle for the round, or raises an error that says which one would do.
 
     ============================================================  ==================
     round                                                         oracle

@@ -55,13 +55,12 @@ class GoodSubgroups:
     order
         (M,) the arms in the order in which oracles break ties; by default as listed
     promises
-        other promises than the round's, to the same groups: stricter ones, for instance
+        promises that replace the round's, for the same groups; for instance stricter ones
     closed
-        (G,) groups that may not be touched, whatever is promised: no subgroup of theirs is good; by default none
+        (G,) groups that must not be touched: none of their subgroups is good; by default there are none
     attainable
-        (G,) which groups have a good subgroup at all, where that was judged elsewhere: on all arms of a round of which
-        this one has some, one of a group with a good subgroup among them, if there is any; so promises are left aside
-        there and here alike; by default judged on this round
+        (G,) which groups have a good subgroup at all. Give it if this round holds only some arms of a larger round and
+        you judged that on all of them; by default it is judged on this round
 
     >>> import numpy as np, superarm as sa
     >>> round = sa.Round(t=1, contexts=np.zeros((4, 1)), constraint=sa.Sum() >= 6, feasible=sa.AtMost(4))
@@ -98,7 +97,7 @@ class GoodSubgroups:
             self._signs[promise.groups] = promise.sense.sign
 
     def without_promises(self) -> GoodSubgroups:
-        """The same round with every subgroup of an open group good: what the paper falls back to when nothing is."""
+        """The same round without promises; closed groups stay closed. The paper's fallback if nothing is good."""
         return GoodSubgroups(self.round, None, self.order, closed=self.closed)
 
     def allows(self, arms: Any) -> bool:

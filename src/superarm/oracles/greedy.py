@@ -29,8 +29,8 @@ Subset = tuple[int, ...]
 class Greedy:
     """Takes the arms that add most, then repairs, drops or replaces the subgroups that break their promise.
 
-    Any reward and any promise, since it asks only for their values; whatever it returns keeps every promise. It can
-    be far from the best: read ``alpha``. The upper bound is the Lagrangian one of the decomposition where the round
+    It takes any reward and any promise, because it only needs their values, and its super arm keeps every promise. It
+    can be far from the best: read ``alpha``. The upper bound is the Lagrangian one of the decomposition where the round
     decomposes, else the best sum without promises; for a u that is no function of a sum it is infinite. Where
     ``Exactly`` asks for more arms than it manages to place, the decomposition places them. Where the round does not
     decompose the status is then ``UNDERFILLED``, with an infinite bound, although a search might have placed them.

@@ -48,29 +48,31 @@ class TCGPTS(LearningPolicy):
     """Thompson sampling: plays the super arm that would be best if one draw of both outcomes were the truth.
 
     In every round (f_1, f_2) is drawn once from the joint posterior over the arms. The draw of f_1 is the reward index,
-    that of f_2 the satisfying index, and the oracles go on as for :class:`~superarm.TCGPUCB`. Arms with one context
-    share one draw, and arms that resemble each other err together, so a super arm is not spread over all that is
-    uncertain, as it is under upper confidence bounds, but follows one guess at the truth. There is no width to set and,
-    here, no bound on the regret. Beyond 2,000 distinct contexts 1,000 are drawn jointly and the others given these (see
-    :mod:`superarm.posteriors.joint_draws` for what that leaves out). A promise is judged by a draw that is as likely
+    that of f_2 the satisfying index, and the oracles continue as for :class:`~superarm.TCGPUCB`. Arms with the same
+    context share one draw, and similar arms are wrong together. So a super arm follows one guess at the truth; under
+    upper confidence bounds it would spread over everything uncertain. There is no width to set, and no bound on the
+    regret here. Beyond 2,000 distinct contexts 1,000 are drawn jointly and the others given these (see
+    :mod:`superarm.posteriors.joint_draws` for what that leaves out). A promise is judged by a draw, which is as likely
     too strict as too lax. Until sixteen outcomes are known a draw is little more than chance, so at most ten arms, or
-    two whole groups, are then played (``Exactly`` is filled all the same); with ``learn=False`` the prior is believed
-    from the first round on.
+    two whole groups, are played until then (``Exactly`` is still filled). With ``learn=False`` the prior counts from
+    the first round on.
 
     Parameters
     ----------
     posterior
-        the prior; any object with ``predict``, ``condition`` and ``sample``. None: nothing is known beforehand
+        the prior; any object with ``predict``, ``condition`` and ``sample``. None: the policy starts without prior
+        knowledge
     oracle
-        finds the super arm; by default :class:`~superarm.Automatic`
+        the oracle that finds the super arm; by default :class:`~superarm.Automatic`
     seed
         decides the draws and ties, together with t
     learn
-        by default the policy learns hyperparameters, scales and effects of groups as outcomes come, where the posterior
-        can (``docs/learning.md``); False keeps what was given; True asks for it; a :class:`~superarm.Learning` says how
+        by default the policy learns hyperparameters, scales and group effects, if the posterior can
+        (``docs/learning.md``). False keeps what you gave, True requires learning, and a :class:`~superarm.Learning`
+        says how
     outcomes
-        what the outcomes are: "binary" (0 or 1), "count" (0, 1, 2, ...) or "normal" (any numbers), one for both or one
-        for each, as ``("binary", "normal")``; by default, and where one is None, the outcomes tell
+        kind of the outcomes: "binary" (0 or 1), "count" (0, 1, 2, ...) or "normal" (any numbers), one for both or a
+        pair such as ``("binary", "normal")``; None, the default, recognises it from the outcomes
 
     >>> import numpy as np, superarm as sa
     >>> policy = TCGPTS(sa.ExactPosterior(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05))
@@ -104,7 +106,7 @@ class TCGPTS(LearningPolicy):
         self.oracle = oracle_or_exact(oracle)
 
     def indices(self, round: Round) -> Indices:
-        """The draw at every arm, as :meth:`select` uses it; the same in whatever order the arms are listed."""
+        """The draw at every arm, as :meth:`select` uses it; it does not depend on the order of the arms."""
         round = self.learner.arranged(round)
         posterior, points = self.learner.view(round)
         assert isinstance(posterior, SamplingPosterior)
@@ -114,7 +116,7 @@ class TCGPTS(LearningPolicy):
         return Indices(reward=drawn[:, 0], satisfying=drawn[:, 1])
 
     def select(self, round: Round) -> Selection:
-        """Pick a super arm; pure."""
+        """Pick a super arm; changes nothing in the policy."""
         round = self.learner.arranged(round)
         belief, indices, few = self.learner.belief(round), self.indices(round), self._few(round)
         good = GoodSubgroups(few, indices.satisfying, self.learner.tie_order(round))
@@ -124,7 +126,7 @@ class TCGPTS(LearningPolicy):
         return replace(selection, belief=belief[selection.arms])
 
     def explain(self, round: Round, selection: Selection, *, most: int = MOST) -> Explanation:
-        """Explain a selection of this policy, as it is now: see :meth:`superarm.TCGPUCB.explain`."""
+        """Explain a selection: see :meth:`superarm.TCGPUCB.explain`."""
         round, selection, most = checked_selection(round, selection, most)
         round = self.learner.arranged(round)
         few, indices, decided = self._few(round), self.indices(round), self.select(round)

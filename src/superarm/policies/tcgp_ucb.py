@@ -37,42 +37,42 @@ class TCGPUCB(LearningPolicy):
     Parameters
     ----------
     posterior
-        the prior; any object with ``predict`` and ``condition``. None: nothing is known beforehand
+        the prior; any object with ``predict`` and ``condition``. None: the policy starts without prior knowledge
     zeta
-        0 to 1, divides the exploration: near 0 promises are judged with very wide bounds and hardly restrict, near 1 it
-        is rewards that are explored with very wide bounds. Promises are judged optimistically at any zeta
+        0 to 1, divides the exploration. Near 0 the bounds for promises are very wide, so promises hardly restrict; near
+        1 the bounds for rewards are very wide. Promises are judged optimistically at any zeta
     delta
-        probability with which the confidence bounds of one output may fail
+        probability that the confidence bounds of one output fail
     max_arms
         M, the most arms of any round; by default the largest round so far
     beta_scale
-        beta_t is multiplied by it. 1 is the theory's; below 1 the bounds are narrower and often earn more sooner, but
-        what the theory says of them, and of the regret, no longer holds
+        factor on beta_t. 1 is the value of the theory. Below 1 the bounds are narrower and often earn more sooner, but
+        the theory no longer covers them or the regret
     batch_aware
-        count the arms of a super arm as observed, in the order of their index, before the rest is judged: the oracle is
-        asked twice, see below
+        judge the other arms as if the arms of the super arm were already observed; this asks the oracle twice, see
+        below
     oracle
-        finds the super arm; by default :class:`~superarm.Automatic`
+        the oracle that finds the super arm; by default :class:`~superarm.Automatic`
     seed
-        decides ties, together with t
+        breaks ties, together with t
     learn
-        by default the policy learns hyperparameters, scales and effects of groups as outcomes come, where the posterior
-        can (``docs/learning.md``); False keeps what was given; True asks for it; a :class:`~superarm.Learning` says how
+        by default the policy learns hyperparameters, scales and group effects, if the posterior can
+        (``docs/learning.md``). False keeps what you gave, True requires learning, and a :class:`~superarm.Learning`
+        says how
     outcomes
-        what the outcomes are: "binary" (0 or 1), "count" (0, 1, 2, ...) or "normal" (any numbers), one for both or one
-        for each, as ``("binary", "normal")``; by default, and where one is None, the outcomes tell
+        kind of the outcomes: "binary" (0 or 1), "count" (0, 1, 2, ...) or "normal" (any numbers), one for both or a
+        pair such as ``("binary", "normal")``; None, the default, recognises it from the outcomes
 
     Notes
     -----
-    Arms with similar contexts would be explored together although one of them would tell nearly all. With
-    ``batch_aware`` the super arm of the plain indices serves as a first guess. Its arms are taken in the order of their
-    reward index; each keeps the width that it has once those before it are observed, and every arm outside gets the
-    width that is left once all are. The oracle then answers for these widths, with the same beta_t. Both indices are
-    narrowed, as both outcomes of an arm are observed: optimism about a promise is there to find out whether it can be
-    kept, and one pick finds that out for all that resemble it. Where promises seemed kept only by optimism that is
-    spent now, so that nothing good or too little would be left, the first guess stands. The theory speaks of the widths
-    before the round: the narrower ones are outside it. ``value``, ``upper_bound`` and the margins of a selection are
-    those at the narrowed indices.
+    Arms with similar contexts would be explored together, although one of them would teach nearly as much. With
+    ``batch_aware`` the super arm of the plain indices is a first guess. Its arms are taken in the order of their reward
+    index; each keeps the width that it has once those before it are observed, and every arm outside gets the width that
+    is left once all are. The oracle then answers for these widths, with the same beta_t. Both indices are narrowed,
+    because both outcomes of an arm are observed: optimism about a promise serves to find out whether it can be kept,
+    and one pick shows this for all similar arms. If the narrower widths leave no good super arm, or a smaller one, the
+    first guess stands. The theory is about the widths before the round and does not cover the narrower ones. ``value``,
+    ``upper_bound`` and the margins of a selection are those at the narrowed indices.
 
     >>> import numpy as np, superarm as sa
     >>> policy = TCGPUCB(sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05))
@@ -128,26 +128,26 @@ class TCGPUCB(LearningPolicy):
         return self._decide(round, belief)[0] if self.batch_aware else self._indices(round, belief)
 
     def select(self, round: Round) -> Selection:
-        """Pick a super arm; pure."""
+        """Pick a super arm; changes nothing in the policy."""
         round = self.learner.arranged(round)
         belief = self.learner.belief(round)  # Alg. 1, lines 4 and 5
         _, selection = self._decide(round, belief)
         return selection.with_belief(belief[selection.arms])
 
     def explain(self, round: Round, selection: Selection, *, most: int = MOST) -> Explanation:
-        """Explain a selection of this policy, as it is now: why these arms, what promises cost, why not others; pure.
+        """Explain a selection: why these arms, what the promises cost, and why not other arms; changes nothing.
 
-        Arms and groups of the selection must be those of the round, or an error says so. Whether the policy, as it is
-        now, picks these very arms with these beliefs is told (``same``), not demanded. That contexts, thresholds and
-        caps of the round are those that were decided on is not checked: a selection does not carry them.
+        Arms and groups of the selection must belong to the round. ``same`` says whether the policy would now pick these
+        arms with these beliefs. A selection does not carry contexts, thresholds and caps, so these cannot be checked:
+        pass the round that was decided on.
 
         Parameters
         ----------
         round, selection
             what was decided
         most
-            how many arms get a replacement, how many groups a price, and how many runners-up are told: the first by
-            index, margin and index. A price takes about as long as a selection
+            how many arms get a replacement (largest index first), how many groups a price (smallest margin first), and
+            how many runners-up are listed. A price takes about as long as a selection
         """
         round, selection, most = checked_selection(round, selection, most)
         round = self.learner.arranged(round)

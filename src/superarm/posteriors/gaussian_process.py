@@ -42,9 +42,9 @@ class GaussianProcess(StatefulPosterior):
     contexts. When the prior at n contexts has a numerical rank r of at most n / 3, as smooth kernels in one or two
     dimensions have, it moves to a low-rank form whose cost does not grow with n, provided that its mean and standard
     deviation are certified to be within 1e-6 prior standard deviations of the exact ones; it moves back when they no
-    longer are (beyond 10,000 distinct contexts it stays, and ``error_bound`` tells). The choice depends on the data
-    alone, and ``form`` says what it is. Beyond 100,000 distinct contexts in low-rank form the outcomes themselves are
-    let go: memory stays as it is, ``distinct`` counts a context whenever it comes, and ``learned`` changes nothing.
+    longer are (beyond 10,000 distinct contexts it stays, and ``error_bound`` grows). The choice depends only on the
+    data, and ``form`` names it. Beyond 100,000 distinct contexts the low-rank form drops the outcomes: memory no longer
+    grows, ``distinct`` counts a context every time, and ``learned`` changes nothing.
 
     Noise below some 1e-7 prior standard deviations is lost in the rounding of a factor: a jitter is then added to its
     variance, and the mean may be off by several of the tiny standard deviations reported near the data. ``jitter``,
@@ -84,15 +84,15 @@ class GaussianProcess(StatefulPosterior):
         object.__setattr__(self, "state", TwoOutputs.prior(kernel, noise_std, mean, AdaptiveEngine.empty))
 
     def bounded(self) -> Self:
-        """The same data in a form of bounded cost: at most 400 points, and what they cannot hold stays uncertain."""
+        """The same data in a form of bounded cost: at most 400 points; what they cannot represent stays uncertain."""
         return self._with(self.state.bounded())
 
     @property
     def form(self) -> str:
-        """What it computes with now: exact, state space, low rank or bounded; of both outputs where they differ.
+        """The form it uses now: exact, state space, low rank or bounded; both if the outputs differ.
 
         With ``error_bound``, where there is an error: "near the data" is where that bound holds, "jitter" a variance
-        that was added to the noise. "exact" is exact up to rounding, which ``error_bound`` says more of.
+        that was added to the noise. "exact" means up to rounding; see ``error_bound``.
         """
         return "; ".join(dict.fromkeys(engine.form(noise) for engine, noise in self._engines))
 
@@ -138,17 +138,16 @@ class ExactPosterior(StatefulPosterior):
         Prior mean: a number, one for each output, or a function of contexts ``(M, D)`` to ``(M, 2)``
         (a posterior with a function cannot be saved).
     catalogue
-        Contexts that will come again and again, ``(C, D)``: their part of the computation is kept and only extended,
-        so that a round costs O(n K C) instead of O(n^2 C). They are saved with the posterior. Other contexts are
-        as welcome as without it.
+        Contexts that recur in many rounds, ``(C, D)``: what was computed for them is kept and only extended, so a round
+        costs O(n K C) instead of O(n^2 C). They are saved with the posterior. You may still use other contexts.
     catalogue_memory
         Most bytes that each output may keep for the catalogue, 8 n C where it has n distinct contexts observed; beyond
         this, every other context is dropped from it.
     device
-        Where the work is done: ``"cpu"``, or ``"cuda"``, an NVIDIA card (``pip install 'superarm[gpu]'``). There n
-        distinct contexts take 4 n^2 bytes and a few gigabytes to work in, 45 GB for 100,000. Answers are those of the
-        CPU up to rounding; the last bits of a context's depend on which others are asked for with it. There is no
-        catalogue on a card. What was saved on one is loaded there, or on the CPU where there is none; :meth:`on` moves.
+        Where it computes: ``"cpu"``, or ``"cuda"`` for an NVIDIA card (``pip install 'superarm[gpu]'``). There n
+        distinct contexts take 4 n^2 bytes and a few gigabytes of work space, 45 GB for 100,000. The answers are those
+        of the CPU up to rounding; the last bits for a context depend on which others you ask for. There is no catalogue
+        on a card. A posterior saved on a card is loaded there, or on the CPU if there is no card; :meth:`on` moves it.
 
     Examples
     --------
@@ -191,11 +190,11 @@ class ExactPosterior(StatefulPosterior):
 
     @property
     def device(self) -> str:
-        """Where the work is done: "cpu" or "cuda"."""
+        """Where it computes: "cpu" or "cuda"."""
         return self._exact[0].device
 
     def on(self, device: str) -> Self:
-        """The same posterior on another device; what was computed is moved there, not computed anew."""
+        """The same posterior on another device; results are moved there, not computed again."""
         place = checked_device(device)
         if place != "cpu" and self._kept():
             raise InvalidArgument("device", '"cpu", as there is no catalogue elsewhere', repr(place))

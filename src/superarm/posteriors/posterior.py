@@ -70,7 +70,7 @@ class Belief:
         return {name: values[:, int(name[-1]) - 1].tolist() for name, values in pairs}
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a context, in the columns of :meth:`to_dict`."""
+        """One row per context, in the columns of :meth:`to_dict`."""
         import polars as pl
 
         columns = self.to_dict()

@@ -15,7 +15,7 @@ from superarm.rewards.group_reward import Comparable, Monotone, equal_by_value
 class Custom(Comparable):
     """Any function of the outcomes, as u or as v_G.
 
-    Nothing is known of its structure, so groups are enumerated (exact up to a limit on their size). A class with a
+    Its structure is unknown, so groups are enumerated (exact up to a limit on their size). A class with a
     ``normal_form`` method has no such limit.
 
     Parameters

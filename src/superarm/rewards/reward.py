@@ -95,8 +95,8 @@ def is_per_arm(reward: object) -> TypeGuard[PerArm]:
 class TransformedSum:
     """u(S) = function(sum over S of weights * outcomes), for a non-decreasing ``function``.
 
-    The exact decomposition maximises the sum, which maximises u. Products of probabilities fit by taking logarithms
-    of the outcomes beforehand.
+    The exact decomposition maximises the sum, which maximises u. For products of probabilities, use the logarithms as
+    outcomes.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class Sum(Comparable):
     def normal_form(
         self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
     ) -> WeightedSum:
-        """Weights are the outcomes, turned round for ``<=``."""
+        """Weights are the outcomes, negated for ``<=``."""
         return WeightedSum(weights=sense.sign * outcomes, least=sense.sign * thresholds - tolerance(thresholds))
 
 
@@ -65,7 +65,7 @@ class Mean(Comparable):
     def normal_form(
         self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
     ) -> WeightedSum:
-        """Mean >= gamma iff the sum of (outcome - gamma) is >= 0, whatever the count."""
+        """Mean >= gamma iff the sum of (outcome - gamma) is >= 0, for any count."""
         slack = tolerance(thresholds)[groups]
         return WeightedSum(
             weights=sense.sign * (outcomes - thresholds[groups]) + slack, least=np.zeros(len(thresholds))

@@ -14,27 +14,27 @@ from superarm.selection import Kind, Selection
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Decision:
-    """A choice that is in the journal; its id names it for ever.
+    """A decision in the journal; its id never changes.
 
     Attributes
     ----------
     id
-        a UUID of version 7, sorted by time as far as clocks are right
+        a UUID of version 7, which sorts by time
     t
         number of its round
     selection
         what was picked, with its certificate; as it was when the decision was made
     state
-        ``open``, ``partial`` or ``complete`` by its outcomes; ``empty`` where nothing was picked, so that nothing is
-        waited for; ``withdrawn``; ``expired`` where nothing more is waited for, whatever has come
+        ``open``, ``partial`` or ``complete`` by its outcomes; ``empty`` if nothing was picked; ``withdrawn``;
+        ``expired`` if no more outcomes are waited for
     replayed
         whether an earlier call with the same key made it
     key
-        under which it was asked for; None: without one
+        the key of the request; None without one
     arm_ids
-        of the picked arms, in the order of ``arms``; None where the round has none
+        identities of the picked arms, in the order of ``arms``; None if the round has none
     probabilities
-        with which each of ``arms`` was to be picked, where the policy drew lots and knows them; else None
+        probability of picking each of ``arms``, if the policy draws at random and knows it; else None
     """
 
     id: str
@@ -53,7 +53,7 @@ class Decision:
 
     @property
     def kind(self) -> Kind | None:
-        """On what ground a policy that certifies picked the arms; None from others."""
+        """Why a policy that certifies picked the arms; None from other policies."""
         return self.selection.kind
 
 

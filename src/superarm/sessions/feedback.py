@@ -197,7 +197,7 @@ class Feedback:
         by
             "position" or "id": how arms are named, where arm_ids are whole numbers as well
         counted
-            whether the session counts, whatever t the round has
+            whether the session numbers the round, whatever its t is
         """
         asked, key = Asked.of(round, {}, counted=flag("counted", counted)), checked_key(key)
         digest = "" if key is None else asked.digest()

@@ -1,4 +1,4 @@
-"""A session: a policy whose decisions and outcomes are kept, and which goes on after any end."""
+"""A session: a policy whose decisions and outcomes are kept, and which continues after any crash."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from superarm.sessions.teaching import copied
 
 
 class Session(Feedback, Looks):
-    """Decisions that survive anything, with outcomes that come late, in parts, twice or never.
+    """A policy whose decisions and outcomes are kept, even if outcomes come late, in parts, twice or never.
 
-    Every call is in the journal before it returns. A call that broke off may be made again with the same key: it has
-    its effect once. Threads may share a session, and processes a file: whoever is behind reads on and decides again.
-    Sessions are made by :meth:`open`.
+    Every call is in the journal before it returns. If a call was interrupted, repeat it with the same key: it takes
+    effect once. Threads may share a session, and processes a file: one that is behind reads the new events and decides
+    again. :meth:`open` makes a session.
 
     >>> import numpy as np, superarm as sa, tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -61,7 +61,7 @@ class Session(Feedback, Looks):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know of how the session was continued and what it has not learnt yet, in words; mostly nothing."""
+        """Remarks on how the session was continued and what it has not learnt yet; usually empty."""
         waiting = self._unlearnt()
         return (*self._notes, waiting) if waiting else self._notes
 
@@ -83,34 +83,34 @@ class Session(Feedback, Looks):
         keep_rounds: float | timedelta | None = None,
         durability: str = "full",
     ) -> Session:
-        """Make a session, or go on with one.
+        """Create a session, or continue one.
 
         Parameters
         ----------
         path
-            of the file; or the URL of a PostgreSQL database, ``postgresql://user:password@host/database``, with the
-            extra ``superarm[postgres]``; or a store (see :func:`superarm.check_store`)
+            path of the file; or the URL of a PostgreSQL database, ``postgresql://user:password@host/database``, with
+            the extra ``superarm[postgres]``; or a store (see :func:`superarm.check_store`)
         policy
-            to begin with; where the session exists, None or the very one that it began with
+            policy of a new session; for an existing session None, or the policy that it began with
         name
-            of the session, of those that the file or database holds
+            name of the session; a file or database may hold several
         outcome_range
-            outside of which an outcome is refused; None: none is, or as the session has it
+            outcomes outside of it are refused; None: no limit, or that of the existing session
         deadline
-            seconds, or a timedelta, after which outcomes of a decision are waited for no longer; None: for ever, or as
-            the session has it
+            seconds, or a timedelta, to wait for the outcomes of a decision; None: no limit, or that of the existing
+            session
         silence
-            both outcomes that are taken for those that did not come in time, None for one of which nothing is learnt;
-            None: nothing is learnt from silence, or as the session has it
+            a pair of outcomes to assume for those that did not come in time, with None for one from which nothing is
+            learnt; None: learn nothing from silence, or as in the existing session
         rebase_after
-            seconds, or a timedelta, that a correction waits at most until :meth:`decide` teaches it by itself; None:
-            until :meth:`rebase` is called, or as the session has it
+            seconds, or a timedelta, after which :meth:`decide` teaches corrections automatically; None: only
+            :meth:`rebase` does, or as in the existing session
         keep_rounds
-            seconds, or a timedelta, after which :meth:`compact` keeps of a round the picked arms alone; None: 30 days,
-            or as the session has it
+            seconds, or a timedelta, after which :meth:`compact` keeps only the picked arms of a round; None: 30 days,
+            or as in the existing session
         durability
-            "full": what is acknowledged survives the loss of power; "normal": the death of the process only, at a
-            hundredth of the time
+            "full": acknowledged events survive a power failure; "normal": only a crash of the process, in a hundredth
+            of the time
         """
         given = Settings.of(
             outcome_range=outcome_range,
@@ -142,16 +142,16 @@ class Session(Feedback, Looks):
         Parameters
         ----------
         round
-            a :class:`~superarm.Round` whose t is larger than every t of the session so far; or None. For one whose arms
-            lie in a catalogue on disk there is :func:`superarm.decide`
+            a :class:`~superarm.Round` whose t is larger than every t of the session so far; or None. Use
+            :func:`superarm.decide` for a round whose arms are in a catalogue on disk
         key
-            by which the same decision is found again, however often it is asked for
+            a name for this request; a repeated call with the same key returns the same decision
         counted
-            whether the session counts, whatever t the round has
+            whether the session numbers the round, whatever its t is
         trace
-            that the journal keeps with the decision, as the ``traceparent`` of the request that asked for it
+            text that the journal keeps with the decision, such as the ``traceparent`` of the request
         parts
-            instead of a round: the arguments of one; without t the session counts
+            instead of a round, its arguments; without t the session numbers it
         """
         return finished(self._decide(round, key, counted, trace, parts))
 
@@ -171,7 +171,7 @@ class Session(Feedback, Looks):
         return (yield from self._running.steps(lambda: operations.decide(self._running, asked, key, digest, trace)))
 
     def reconfigure(self, policy: Policy) -> None:
-        """Go on with another policy, which first learns all that the journal knows."""
+        """Continue with another policy, which first learns everything in the journal."""
         self._running.do(lambda: operations.configure(self._running, policy))
 
     def fork(self, path: Any, policy: Policy, *, name: str = "main", durability: str = "full") -> Session:
@@ -188,14 +188,14 @@ class Session(Feedback, Looks):
 
     @property
     def policy(self) -> Policy:
-        """A copy of the policy as it is now; what it learns by itself the session does not know."""
+        """A copy of the policy as it is now; what you teach the copy does not reach the session."""
         return copied(self._running.durable().policy)
 
     @classmethod
     def restore(
         cls, folder: str | os.PathLike[str], path: Any, *, name: str = "main", durability: str = "full"
     ) -> Session:
-        """A session as it was exported into a folder, at a path where there is none yet."""
+        """Restore an exported session to a path where there is none yet."""
         start.check_new_name(name)
         entries = read_export(folder)  # first: where that fails, nothing is made
         store = start.opened(path, name, durability)
@@ -207,34 +207,34 @@ class Session(Feedback, Looks):
         return Session.open(path, name=name, durability=durability)
 
     def snapshot(self) -> int:
-        """Keep the present state, so that the next start is quick; the number of the event after which it is.
+        """Save the present state, so that the next start is quick, and return the number of the last event in it.
 
-        A session does so by itself now and then, and when it is closed.
+        A session does this automatically now and then, and when it is closed.
         """
         return self._running.snapshot()
 
     def compact(
         self, older_than: float | timedelta | None = None, *, archive: str | os.PathLike[str] | None = None
     ) -> Compaction:
-        """Keep less of decisions that are old and settled, so that the file shrinks; the policy stays as it is.
+        """Keep less of old, settled decisions, so that the file shrinks; the policy does not change.
 
-        Of their rounds only the picked arms are kept: they are replayed bit for bit, but can no longer be explained.
-        What waits for outcomes, and the first rounds of a session, stay as they are.
+        Only the picked arms of their rounds are kept: decisions are still replayed bit for bit, but can no longer be
+        explained. Decisions that wait for outcomes, and the first rounds of a session, are not changed.
 
         Parameters
         ----------
         older_than
             seconds, or a timedelta; None: the ``keep_rounds`` of the session, or 30 days
         archive
-            folder into which the events of such decisions go, as exports that :meth:`restore` reads; of them is then
-            only kept that they were made. They can no longer be corrected, erased or replayed. None: they stay
+            folder for the events of such decisions, as exports that :meth:`restore` reads; the journal then only knows
+            that they were made. They can no longer be corrected, erased or replayed. None: they stay
         """
         default = self._running.settings.keep_rounds
         age = (DAYS if default is None else default) if older_than is None else seconds("older_than", older_than)
         return compacted(self._running, age, None if archive is None else checked_folder("archive", archive))
 
     def close(self) -> None:
-        """Let go of the file; a session that was killed instead loses nothing but time at its next start."""
+        """Close the file. A session that is killed instead loses nothing; it only starts more slowly the next time."""
         self._running.close()
 
     def __enter__(self) -> Self:

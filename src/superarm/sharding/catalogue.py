@@ -33,16 +33,16 @@ from superarm.sharding.writing import (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Catalogue:
-    """Arms of any number in a folder of Parquet files, which :class:`~superarm.ShardedRound` selects from.
+    """Any number of arms in a folder of Parquet files; a :class:`~superarm.ShardedRound` selects from them.
 
-    It knows who its arms are, not what anybody believes of them: the same catalogue serves any number of rounds and
-    policies. The *catalogue* of a session, which keeps arms that recur once, and that of a posterior, which prepares
-    predictions for them, are other things.
+    A catalogue holds arms, not beliefs about them, so it serves any number of rounds and policies. Do not confuse it
+    with the *catalogue* of a session, which stores recurring arms once, or that of a posterior, which prepares
+    predictions.
 
     Attributes
     ----------
     folder
-        where it lies
+                its path
     contexts
         names of the context columns
     group, id
@@ -50,9 +50,9 @@ class Catalogue:
     also
         names of further columns that are kept: items, weights, safe arms
     shards
-        its files; a row has the number of its place in all of them, one after the other
+        its files; rows are numbered through all files in order
     digest
-        64 hexadecimal digits that tell its rows, in their order, from those of every other catalogue
+        64 hexadecimal digits that identify its rows and their order
 
     >>> import tempfile, polars as pl, superarm as sa
     >>> frame = pl.DataFrame({"x": [0.1, 0.5, 0.9], "shop": ["ann", "bob", "ann"], "sku": [7, 8, 9]})
@@ -87,31 +87,31 @@ class Catalogue:
         shards: int = 1,
         whole: bool = True,
     ) -> Catalogue:
-        """Write a catalogue into a new folder; it is there once all of it is.
+        """Write a catalogue into a new folder; it appears only when it is complete.
 
         Parameters
         ----------
         frames
-            a polars or pandas frame with one row per arm, or any number of them, one after the other; one shard and
-            one frame at a time are held in memory
+            a polars or pandas frame with one row per arm, or an iterable of such frames; only one shard and one frame
+            are in memory at a time
         folder
-            a folder that is not there yet, or is empty
+            a folder that does not exist yet, or is empty
         contexts, group, id, also
-            names of columns, as in the attributes; labels and identities are whole numbers or text. Give every arm an
-            identity of its own: ties among arms alike in all else are then broken in the same way for any sharding
+            names of columns, as in the attributes; labels and identities are whole numbers or text. Give every arm its
+            own identity, so that ties between otherwise equal arms do not depend on the sharding
         shards
-            how many files, at most: groups that are kept whole are dealt out by a hash of their labels, and a file that
-            none fell to is not written
+            the largest number of files. Whole groups are assigned by a hash of their labels, and empty files are not
+            written
         whole
-            keep every group in one file, so that far less is sent when a super arm is selected; False deals out rows
-            in turn
+            keep every group in one file, so that much less is sent when a super arm is selected; False assigns rows in
+            turn
         """
         write(frames, folder, contexts, group, id, also, shards, whole)
         return cls.open(folder)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Catalogue:
-        """A catalogue that was written; its files are read when they are needed."""
+        """Open a catalogue; its files are read when they are needed."""
         path = folder_path(folder)
         try:
             said = json.loads((path / MANIFEST).read_text("utf-8"))
@@ -145,7 +145,7 @@ class Catalogue:
 
     @property
     def arms(self) -> int:
-        """How many there are."""
+        """Number of arms."""
         return self.features.count
 
     @cached_property
@@ -168,7 +168,7 @@ class Catalogue:
 
     @property
     def groups_whole(self) -> bool:
-        """Whether every group lies in one shard."""
+        """Whether every group is in one shard."""
         return not self.split.any()
 
     @property
@@ -187,7 +187,7 @@ class Catalogue:
         return [*self.contexts, *(name for name in (self.group, self.id) if name is not None), *self.also]
 
     def shard(self, number: int) -> pl.DataFrame:
-        """All rows of one shard; refused where they are other than those that were written."""
+        """All rows of one shard; an error if the file was changed since it was written."""
         number = whole_number("number", number, 0, len(self.shards) - 1)
         rows = self._read(number, self._lazy(number))
         if len(rows) != self.shards[number].rows or rows_digest(rows) != self.shards[number].digest:
@@ -195,7 +195,7 @@ class Catalogue:
         return rows
 
     def rows(self, rows: Iterable[int]) -> pl.DataFrame:
-        """Some rows, in the order in which they are asked for."""
+        """Some rows, in the requested order."""
         asked = whole_numbers("rows", rows, self.arms)
         places = np.searchsorted(self.starts, asked, side="right") - 1
         parts = []

@@ -50,9 +50,9 @@ def decide(
 ) -> Decision:
     """Let the policy of a session pick a super arm of a sharded round, and keep the decision.
 
-    The journal keeps the picked rows, what is known of all arms together, and the digest of the catalogue; so decisions
-    are replayed without it. Outcomes are reported to the session, by the ids of the arms or by their positions in the
-    decision. Where the policy explored, or played on credit, all arms were gathered, and the journal keeps them.
+    The journal keeps the picked rows, what is known about all arms together, and the digest of the catalogue, so
+    decisions can be replayed without the catalogue. Report outcomes to the session by arm id or by position in the
+    decision. If the policy explored or played on credit, it gathered all arms, and the journal keeps them.
 
     Parameters
     ----------

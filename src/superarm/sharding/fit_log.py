@@ -67,14 +67,13 @@ def fit_log(
     log
         Parquet files: a pattern as ``"log/*.parquet"``, a folder, or a list; taken in the order of their names
     contexts, outcomes
-        names of the context columns, and of the two outcomes; an outcome is null or NaN where it never came
+        names of the context columns, and of the two outcomes; a missing outcome is null or NaN
     workers
         see :func:`superarm.connect`; no result depends on it
     learn
         True, or how: lengthscales are learnt from a sample of the contexts, then noise and variance from all outcomes
     at_most
-        most features; where more would be needed to represent the prior, 300 are taken, and what they cannot hold stays
-        uncertain
+        most features; if the prior needs more, 300 are used, and what they cannot represent stays uncertain
     leaf_rows
         rows of a part; the last bits depend on it
 

@@ -27,11 +27,11 @@ class ShardedSelection:
     digest
         of the catalogue
     survivors
-        how many arms were left to solve the round with
+        number of arms that were gathered to solve the round
     sent
-        how many bytes the workers sent for it, about
+        approximate number of bytes that the workers sent
     whole
-        whether all arms were sent, as none could be left out
+        whether all arms were sent, because none could be left out
     """
 
     selection: Selection
@@ -60,12 +60,12 @@ class ShardedSelection:
 
     @property
     def status(self) -> Status:
-        """What happened."""
+        """How the search ended."""
         return self.selection.status
 
     @property
     def kind(self) -> Kind | None:
-        """On what ground a policy that certifies picked it."""
+        """Why a policy that certifies picked it."""
         return self.selection.kind
 
     @property

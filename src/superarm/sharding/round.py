@@ -1,4 +1,4 @@
-"""A round whose arms lie in a catalogue: what is told is said once, and each part of the arms is a round of its own."""
+"""A round whose arms are in a catalogue; every part of the arms makes a round of its own."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from superarm.storage.content import content, digest, label_content
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ShardedRound:
-    """What the learner is told before it picks, where the arms are those of a catalogue.
+    """One round whose arms are in a catalogue: everything that a policy knows before it picks.
 
-    Promises, caps and u are given as for :class:`~superarm.Round`; what a reward or a promise has of each arm lies in
-    columns of the catalogue, and the names of these are given here.
+    Promises, caps and u are given as for :class:`~superarm.Round`. Values that a reward or promise needs for each arm
+    are columns of the catalogue, named here.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class ShardedRound:
         return self.feasible.totals(len(self))
 
     def digest(self) -> str:
-        """64 hexadecimal digits that tell this round, and its catalogue, from every other."""
+        """64 hexadecimal digits that identify this round and its catalogue."""
         facts: list[Any] = ["superarm.ShardedRound", 1, self.t, self.arms.digest, *self.totals]
         facts += [self.items, self.weights, self.safe, content(self.reward, lasting=True)]
         facts.append([label_content(label) for label in self.labels])

@@ -42,16 +42,16 @@ MOST_WHOLE = 20_000  # arms of a round that are gathered, all of them, where non
 def select(
     policy: TCGPUCB | CautiousTCGPUCB, round: ShardedRound, *, workers: int | str | Workers = "here"
 ) -> ShardedSelection:
-    """Pick a super arm of a sharded round; pure.
+    """Pick a super arm of a sharded round; changes nothing.
 
     Value, bound, status and margins are those of a plain round with the same arms, and so are the arms, up to ties
-    within 1e-10. A promise of which no arm can be left out (Variance) is refused above 20,000 arms.
+    within 1e-10. A promise that needs all arms (Variance) is refused above 20,000 arms.
 
     Parameters
     ----------
     policy
-        a :class:`~superarm.TCGPUCB` or :class:`~superarm.CautiousTCGPUCB` with an exact oracle. Where the cautious one
-        does not certify, as it explores or plays on credit, all arms are gathered, up to 1,000,000: ``whole`` says so
+        a :class:`~superarm.TCGPUCB` or :class:`~superarm.CautiousTCGPUCB` with an exact oracle. When the cautious one
+        explores or plays on credit, it gathers all arms, up to 1,000,000; ``whole`` says so
     round
         the round
     workers
@@ -80,7 +80,7 @@ def select(
 
 
 def update(policy: LearningPolicy, picked: ShardedSelection, outcomes: Any, noise_std: Any = None) -> None:
-    """Learn the outcomes, (k, 2), of a super arm that was picked, in the order of its rows; NaN where one never came.
+    """Learn the outcomes, (k, 2), of a picked super arm, in the order of its rows; NaN where one is missing.
 
     The policy learns what it would learn from a plain round with all the arms.
     """

@@ -56,8 +56,8 @@ def storable(
         of fields that are arrays, or of fields of fields, to be checked when one is loaded: ``{"rows": "n 3", "nu":
         "n"}``; a letter is one size wherever it stands, "n+m" the sum of two named before, and an asterisk any
     follows
-        fields that follow from the others, each with a function of the others that gives it to the last bit: they are
-        not saved, and worked out when one is loaded
+        fields that are determined by the others, each with a function that computes it to the last bit: they are not
+        saved, but computed on loading
     """
     if upgrade is not None and not callable(upgrade):
         raise InvalidArgument("upgrade", "a function from fields to fields", safe_repr(upgrade))

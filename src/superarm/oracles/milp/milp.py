@@ -33,17 +33,17 @@ class MILP:
     """Exact super arms from a mixed-integer program, for rewards that are functions of a sum.
 
     Takes every promise but Dixit-Stiglitz with ``<=`` or with negative indices (not concave: ``Decomposition`` does)
-    and promises without a normal form on groups of more than 14 arms. Which of several best super arms it returns is
-    HiGHS' choice: always the same one, but not by the order of ties.
+    and promises without a normal form on groups of more than 14 arms. Among several best super arms HiGHS chooses one:
+    always the same, but not by the order of ties.
 
     Parameters
     ----------
     rel_gap
         stop when the super arm is proved within this relative gap of the best
     deadline
-        seconds after which the best so far is returned with the bound proved so far; None: no limit. Where
-        ``Exactly`` has then met no super arm of its size, ``Greedy`` is asked for one, and if it fails too, the
-        answer is what it has, as ``UNDERFILLED``
+        seconds after which the best so far is returned with the bound proved so far; None: no limit. If no super arm of
+        the size of ``Exactly`` was found by then, ``Greedy`` looks for one; if that fails too, the result is
+        ``UNDERFILLED``
     """
 
     rel_gap: float = 1e-9

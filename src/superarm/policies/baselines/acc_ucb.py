@@ -51,9 +51,9 @@ class ACCUCB(IndexPolicy):
         cells at level h lie in a ball of diameter v1 rho^h and hold one of v2 rho^h (Definition 1); by default
         v1 = sqrt(D), which is 1 in one dimension
     oracle
-        finds the super arm; by default :class:`~superarm.Automatic`
+        the oracle that finds the super arm; by default :class:`~superarm.Automatic`
     seed
-        decides ties, together with t
+        breaks ties, together with t
 
     >>> import numpy as np, superarm as sa
     >>> policy = ACCUCB(horizon=100)

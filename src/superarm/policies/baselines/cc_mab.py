@@ -49,7 +49,8 @@ class CCMAB(IndexPolicy):
     alpha
         Hölder exponent of the expected outcome, its smoothness in the context
     oracle
-        finds the super arm; by default :class:`~superarm.Automatic`, where the paper is greedy for a submodular u
+        the oracle that finds the super arm; by default :class:`~superarm.Automatic`, where the paper is greedy for a
+        submodular u
     seed
         decides ties, and so the random choice among under-explored arms, together with t
 

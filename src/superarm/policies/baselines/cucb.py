@@ -28,11 +28,11 @@ from superarm.storage.labels import canonical
 @storage.storable
 @dataclass(eq=False, init=False)
 class CUCB(IndexPolicy):
-    """One upper confidence bound per arm, whoever is like it.
+    """One upper confidence bound per arm; learns nothing from similar arms.
 
-    An arm is who ``round.arm_ids`` says it is; in rounds without them arms of the same context are the same arm.
-    Promises to groups are ignored, and only the first outcome matters. Identities are kept, so only those that a file
-    can hold are taken: text, numbers, bytes, dates, times, and tuples of these.
+    ``round.arm_ids`` identifies the arms; without them, arms with the same context are the same arm.
+    Promises to groups are ignored, and only the first outcome matters. Identities are saved, so they must be text,
+    numbers, bytes, dates, times, or tuples of these.
 
     The paper first plays every arm once. Here arms come and go, so arms never played come first in every round, at
     one finite value above all other indices: see :func:`~superarm.policies.baselines.index_policy.ahead`.
@@ -40,9 +40,9 @@ class CUCB(IndexPolicy):
     Parameters
     ----------
     oracle
-        finds the super arm; by default :class:`~superarm.Automatic`
+        the oracle that finds the super arm; by default :class:`~superarm.Automatic`
     seed
-        decides ties, together with t
+        breaks ties, together with t
 
     >>> import numpy as np, superarm as sa
     >>> policy = CUCB()

@@ -33,7 +33,7 @@ def _unwrapped(fields: dict[str, Any]) -> dict[str, Any]:
 @storage.storable(upgrade=_unwrapped)
 @dataclass(eq=False, init=False, repr=False)
 class OCLOKUCB(TCGPUCB):
-    """Picks the best super arm at the upper confidence bounds, whatever was promised to the groups.
+    """Picks the best super arm at the upper confidence bounds and ignores promises.
 
     Only the first outcome matters; the second may be NaN. Parameters are those of :class:`~superarm.TCGPUCB`
     without ``zeta``, which is 0.
@@ -78,11 +78,11 @@ class CGPUCB(OCLOKUCB):
         super().__init__(posterior, delta=delta, max_arms=max_arms, beta_scale=beta_scale, seed=seed, learn=learn)
 
     def select(self, round: Round) -> Selection:
-        """Pick one arm; pure."""
+        """Pick one arm; changes nothing in the policy."""
         return super().select(_one_arm(round))
 
     def explain(self, round: Round, selection: Selection, *, most: int = MOST) -> Explanation:
-        """Explain a selection of this policy, as it is now: see :meth:`superarm.TCGPUCB.explain`."""
+        """Explain a selection: see :meth:`superarm.TCGPUCB.explain`."""
         return super().explain(_one_arm(round), selection, most=most)
 
 

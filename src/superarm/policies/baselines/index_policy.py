@@ -35,7 +35,7 @@ class IndexPolicy(StorablePolicy, ABC):
         return Indices(reward=self._index(checked_round(round)), satisfying=None)
 
     def select(self, round: Round) -> Selection:
-        """Pick a super arm; pure."""
+        """Pick a super arm; changes nothing in the policy."""
         index = self.indices(round).reward
         return found_by(self.oracle(index, round, GoodSubgroups(round, None, tie_order(round, self.seed))))
 

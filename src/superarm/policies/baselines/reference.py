@@ -24,10 +24,10 @@ from superarm.selection import Selection, Status
 class Uniform(StorablePolicy):
     """Takes the arms in a uniformly random order, each if the super arm stays feasible; learns nothing.
 
-    So the super arm is always one to which nothing can be added. Where only the total is limited, or only the groups
-    are capped, all such super arms are equally likely; where both are, those are likelier to which more orders lead.
-    With ``WholeGroups(n)`` all sets of n groups are equally likely, whatever their sizes. The order is drawn from the
-    seed and t; u and promises play no part, and the index is 0 for every arm.
+    So nothing can be added to the super arm. If only the total or only the groups are limited, all such super arms are
+    equally likely; if both are limited, those that more orders lead to are more likely. With ``WholeGroups(n)`` all
+    sets of n groups are equally likely. The order is drawn from the seed and t; u and promises play no part, and the
+    index is 0 for every arm.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Uniform(StorablePolicy):
         self.seed = seed_number(seed)
 
     def select(self, round: Round) -> Selection:
-        """Pick a super arm; pure."""
+        """Pick a super arm; changes nothing in the policy."""
         order = tie_order(checked_round(round), self.seed)
         arms = self._groups(round) if round.feasible.whole else _fitting(round, order)
         short = len(arms) < round.feasible.totals(len(round))[0]
@@ -64,7 +64,7 @@ class Uniform(StorablePolicy):
         )
 
     def probabilities(self, round: Round, arms: Any) -> Array | None:
-        """(k,) with which each of ``arms`` was to be picked; None where total and caps both limit a super arm.
+        """(k,) probability of picking each of ``arms``; None if both the total and the groups are limited.
 
         >>> import numpy as np, superarm as sa
         >>> round = sa.Round(t=1, contexts=np.eye(8), feasible=sa.AtMost(2))

@@ -58,42 +58,43 @@ _NEW = {"opening": 0.0, "horizon": None, "watch": None, "exploring_out": EXPLORI
 @storage.storable(upgrade=lambda fields: {**_NEW, **fields})
 @dataclass(eq=False, init=False, repr=False)
 class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
-    """Keeps promises from the first round: every touched group is certified, or the selection says why not.
+    """Keeps promises: certifies every touched group, or says why it could not.
 
     Parameters
     ----------
     posterior
-        the prior; it must also offer ``covariance`` and ``noise_std``, as the posteriors of this library do. None:
-        nothing is known beforehand
+        the prior; it must also offer ``covariance`` and ``noise_std``, as the posteriors of this library do. None: the
+        policy starts without prior knowledge
     confidence
         probability with which every certified group keeps its promise, from 0.5 to 0.99999
     reward_width
-        how many standard deviations the reward index lies above the mean
+        number of standard deviations between the mean and the reward index
     must_teach
         a trial must pick an arm whose variance, of the second outcome, is at least this share of the noise variance;
-        with 0 anything may be tried that the ledger can pay for
+        with 0 the policy may try anything that the ledger can pay for
     opening
-        broken promises that may be expected of trials before they are earned, where groups were hardly tried; later
-        earnings repay them. By default 0.25 % of the promised groups that come in ``horizon`` rounds, as far as those
-        that came so far tell; with 0 nothing is advanced
+        expected broken promises that trials of hardly tried groups may risk before the risk is earned; later earnings
+        repay it. By default 0.25 % of the promised groups expected over ``horizon`` rounds, estimated from the rounds
+        so far; 0 for none
     horizon
-        rounds that are planned for; by default 40, and as many as have been played where these are more
+        planned number of rounds; by default 40, or the number played so far if that is larger
     exploring_out
-        where decisions are told apart (:meth:`decided`, as a session does): how many that explore or play on credit may
-        be out at a time, and how many of any kind while no outcome is known. Beyond, what is certified is played, else
-        nothing but safe arms, until outcomes come; a round that must be filled cannot wait
+        used in a session, or wherever :meth:`decided` is called: how many decisions that explore or play on credit may
+        wait for outcomes at a time, and how many of any kind while no outcome is known. Beyond that, the policy plays
+        what is certified, or else only safe arms, until outcomes come; a round that must be filled cannot wait
     most_out
-        in the same way, how many decisions of any kind; beyond, nothing but safe arms
+        the same for decisions of any kind; beyond that, only safe arms are played
     oracle
-        finds super arms; by default :class:`~superarm.Automatic`
+        the oracle that finds super arms; by default :class:`~superarm.Automatic`
     seed
-        decides ties, together with t
+        breaks ties, together with t
     learn
-        by default the policy learns hyperparameters, scales and effects of groups as outcomes come, where the posterior
-        can (``docs/learning.md``); False keeps what was given; True asks for it; a :class:`~superarm.Learning` says how
+        by default the policy learns hyperparameters, scales and group effects, if the posterior can
+        (``docs/learning.md``). False keeps what you gave, True requires learning, and a :class:`~superarm.Learning`
+        says how
     outcomes
-        what the outcomes are: "binary" (0 or 1), "count" (0, 1, 2, ...) or "normal" (any numbers), one for both or one
-        for each, as ``("binary", "normal")``; by default, and where one is None, the outcomes tell
+        kind of the outcomes: "binary" (0 or 1), "count" (0, 1, 2, ...) or "normal" (any numbers), one for both or a
+        pair such as ``("binary", "normal")``; None, the default, recognises it from the outcomes
 
     >>> import numpy as np, superarm as sa
     >>> policy = CautiousTCGPUCB()
@@ -164,11 +165,11 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         return NO_LIMITS if model is None else Limits(*model.limits(1))
 
     def select(self, round: Round) -> Selection:
-        """Pick a super arm; pure."""
+        """Pick a super arm; changes nothing in the policy."""
         return self._decide(self.learner.arranged(round))[1]
 
     def explain(self, round: Round, selection: Selection, *, most: int = MOST) -> Explanation:
-        """Explain a selection of this policy, as it is now: see :meth:`superarm.TCGPUCB.explain`."""
+        """Explain a selection: see :meth:`superarm.TCGPUCB.explain`."""
         round, selection, most = checked_selection(round, selection, most)
         return explained(self._grounds(self.learner.arranged(round)), selection, most)
 
@@ -278,14 +279,14 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         return Kind.TRIAL if len(chosen.judged.failing(search.eps)) else Kind.CERTIFIED, chosen, reasons
 
     def update(self, round: Round, arms: Any, outcomes: Any, noise_std: Any = None) -> None:
-        """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where none came.
+        """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where one is missing.
 
         ``noise_std`` is the standard deviation of the noise of these outcomes where it is known: one for all, one for
         each column, or (k, 2) with NaN where it is not.
 
-        A round may be reported in parts. Parts belong to one round where t, contexts, groups, identities, promises, u
-        and the feasible set are the same, so give every round a t of its own. Rewards are compared by class and, where
-        they are data classes, by their fields (functions by name and code, not by what they enclose).
+        You may report a round in parts. Parts belong to one round if t, contexts, groups, identities, promises, u and
+        the feasible set are equal, so give every round its own t. Rewards are compared by class and, for data classes,
+        by their fields (functions by name and code, not by the values they capture).
         """
         round = self.learner.arranged(round)
         observed = Outcomes.of(round, arms, outcomes, noise_std)

@@ -112,7 +112,7 @@ class InducingRule(Protocol):
 class RandomSubset:
     """A uniformly random subset of s distinct observed contexts (all of them while there are fewer).
 
-    It is drawn anew whenever a context was observed for the first time, as in the paper, whose cost of
+    It is drawn again whenever a context is observed for the first time, as in the paper, whose cost of
     O(s^2 K t) in round t comes from that. Every context has a random priority, a pure function of the
     seed, its bytes and the number of distinct contexts, and the s smallest are kept: the subset depends
     neither on the order nor on the batches in which contexts were observed.

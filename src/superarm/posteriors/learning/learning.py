@@ -21,13 +21,13 @@ class Learning:
 
     Lengthscales, variances and whatever else the kernels declare (see :mod:`superarm.kernels.kernel`), the noises
     and the coregionalisation matrix maximise the marginal likelihood times a prior; the prior mean stays. Each has a
-    log-normal prior around the value that the posterior was *made* with, however often it was learnt since, so that a
-    few outcomes cannot carry it away. Outputs that were given one kernel and one noise share what is learnt, and one
-    factor still serves both; a pair of kernels, equal or not, is learnt one by one.
+    log-normal prior around the value that the posterior was *made* with, however often it was learnt since, so a few
+    outcomes cannot move it far. Outputs with one kernel and one noise share what is learnt, and one factor still serves
+    both; a pair of kernels, equal or not, is learnt separately.
 
-    Where more than ``at_most`` distinct contexts were observed, half of those used are a random subset, fixed by their
-    bits, and the other half their nearest neighbours: spread for what happens far apart, close pairs for what happens
-    near. Repeats of all contexts tell about the noise.
+    If more than ``at_most`` distinct contexts were observed, half of those used are a random subset, fixed by their
+    bits, and the other half their nearest neighbours, so that both large and small distances occur. Repeats of all
+    contexts inform about the noise.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class Learning:
     schedule
         the updates of a policy, counted from 1, after which it learns; None: 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, ...
     seasons
-        periods, in units of t, after which what is true may return, such as ``(24, 168)`` where t counts hours; a
-        policy adopts those that the outcomes speak for
+        periods, in units of t, with which the truth may recur, such as ``(24, 168)`` if t counts hours; a policy adopts
+        those that the outcomes support
 
     >>> import numpy as np, superarm as sa
     >>> rng = np.random.default_rng(0)
