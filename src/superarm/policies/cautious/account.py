@@ -2,7 +2,7 @@
 
 Every decision pays for the probability that its groups break their promises, and claims half of what the confidence
 allows them; a claim counts once it is known that the decision was played. Written out for decision d, with R_d the sum
-of the probabilities, U_d the part of it above eps each (uncertified), n_d the touched groups (at least 1), e_d =
+of the probabilities, U_d its part of groups above eps (uncertified), n_d the touched groups (at least 1), e_d =
 eps n_d / 2 and B+ = max(B, 0)::
 
     decide      needs U_d <= B+ (plus the advance, for groups that were never tried);
