@@ -98,7 +98,7 @@ def server(*words: str) -> Any:
             yield started.pid, port
         finally:
             started.terminate()
-            started.wait(30)
+            started.communicate(timeout=30)
 
 
 def ask(port: int, method: str, path: str) -> tuple[int, bytes]:

@@ -6,7 +6,7 @@ And the types of arrays that go from one call to the next.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import date, timedelta
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -201,9 +201,14 @@ def as_floats(argument: str, value: Any, expected: str) -> Array:
         raise InvalidArgument(argument, expected, text if len(text) < 200 else _in_a_word(value)) from None
 
 
+def holds(items: Iterable[Any], kind: type) -> bool:
+    """Whether one of some items is of a class; long lists mostly hold few."""
+    return any(issubclass(each, kind) for each in set(map(type, items)))
+
+
 def with_masks(value: Any) -> npt.NDArray[Any]:
     """``value`` as an array, with the masks of the masked arrays that it is or that a list holds."""
-    if isinstance(value, (list, tuple)) and any(isinstance(item, np.ma.MaskedArray) for item in value):
+    if isinstance(value, (list, tuple)) and holds(value, np.ma.MaskedArray):
         return np.ma.array([math.nan if item is np.ma.masked else item for item in value])
     return np.asanyarray(value)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm.arguments import Array, IntArray, as_floats, listed, real_array
+from superarm.arguments import Array, IntArray, as_floats, holds, listed, real_array
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.storage import storable
 from superarm.storage.hashes import keys_of, label_hashes
@@ -191,12 +191,12 @@ def _items(column: Any) -> list[Any] | None:
     kind = str(getattr(column, "dtype", ""))
     values = column.to_numpy() if hasattr(column, "to_numpy") else column
     if isinstance(values, list | tuple):
-        return list(values) if any(isinstance(item, str) for item in values) else None
+        return list(values) if holds(values, str) else None
     if not isinstance(values, np.ndarray) or values.ndim != 1:
         return None
     if kind in ("category", "String", "str", "string") or kind.startswith(("Enum", "Categorical")):
         return list(values)
-    if values.dtype.kind in "UT" or (values.dtype.kind == "O" and any(isinstance(item, str) for item in values)):
+    if values.dtype.kind in "UT" or (values.dtype.kind == "O" and holds(values, str)):
         return list(values)
     return None
 

@@ -50,6 +50,15 @@ def test_bytes_are_compressed_where_that_pays():
     equal(np.zeros(10_000), unpack(pack(np.zeros(10_000))))
 
 
+def test_few_bytes_that_are_digits_are_not_even_tried(monkeypatch):
+    monkeypatch.setattr(packing.zlib, "compress", lambda *given: pytest.fail("tried"))
+    contexts = np.random.default_rng(0).uniform(size=(4, 60)).round(6)
+    document = {"contexts": contexts, "codes": (np.arange(60) % 6).astype(np.uint8)}
+    equal(document, unpack(pack(document)))
+    monkeypatch.undo()
+    assert len(pack({"contexts": contexts.round(1)})) < 1000
+
+
 def test_what_would_shrink_too_much_is_not_compressed_and_comes_back(monkeypatch):
     document = {"contexts": np.zeros(10**5)}
     monkeypatch.setattr(packing, "FREE", 1000)

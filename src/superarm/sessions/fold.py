@@ -85,10 +85,11 @@ def after(state: State | None, event: Event, parts: Parts, *, teach: bool = True
         policy = parts.policy(fact.policy)
         return State(seq=event.seq, t=0, policy=policy, given=fact.policy, fingerprint=fact.fingerprint)
     policy = taught(state.policy, fact, parts, spare=spare) if teach else state.policy
+    if isinstance(fact, Decided):  # most often: the rest would make two states of one
+        out = _out(state, fact.decision, 2 * len(fact.arms), fact.due)
+        return replace(state, seq=event.seq, policy=policy, t=fact.t, out=out)
     state = replace(state, seq=event.seq, policy=policy)
     match fact:
-        case Decided():
-            return replace(state, t=fact.t, out=_out(state, fact.decision, 2 * len(fact.arms), fact.due))
         case Recorded():
             missing = 2 * len(fact.arms) - number_of(fact.values)
             return replace(state, t=fact.t, out=_out(state, fact.decision, missing, None))

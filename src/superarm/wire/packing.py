@@ -25,6 +25,8 @@ NAMES = ("<f8", "<i8", "|b1", "|u1", "<u2", "<u4", "<u8")  # types of arrays
 SAMPLE = 1 << 16  # bytes that tell whether the rest can be compressed
 FREE = 1 << 26  # bytes that anything compressed may become
 RATIO = 100  # times its size that what becomes more may become: few bytes from outside must not fill the memory
+SHORT = 1 << 12  # bytes of a document that is judged by a few of them
+FEW, VARIED = 512, 160  # so many; where so many kinds of bytes are among them they are mostly digits of contexts
 PAYS = 0.8  # of their size: random digits of contexts stay as long as they are
 
 DAMAGE = (
@@ -75,16 +77,23 @@ def laid_out(document: Any) -> bytes:
 
 def sealed(payload: bytes) -> bytes:
     """What :func:`laid_out` made, with its head, compressed where that pays."""
-    middle = max(len(payload) - SAMPLE, 0) // 2
+    compressed = _compressed(payload)
+    content = payload if compressed is None else compressed
+    return HEAD.pack(FORMAT, compressed is not None, zlib.crc32(content), len(payload)) + content
+
+
+def _compressed(payload: bytes) -> bytes | None:
+    """Fewer bytes, where they are fewer by enough; a part tells, before all are tried."""
+    size = len(payload)
+    if size <= SHORT and len(set(payload[-FEW:])) >= VARIED:
+        return None
+    middle = max(size - SAMPLE, 0) // 2
     sample = payload[middle : middle + SAMPLE]
     compressed = zlib.compress(sample, 1)
-    small = len(compressed) < PAYS * len(sample)
-    size = len(payload)
-    if small:
-        compressed = compressed if size <= SAMPLE else zlib.compress(payload, 1)
-        small = size <= most_inflated(len(compressed))
-        payload = compressed if small else payload
-    return HEAD.pack(FORMAT, small, zlib.crc32(payload), size) + payload
+    if len(compressed) >= PAYS * len(sample):
+        return None
+    compressed = compressed if size <= SAMPLE else zlib.compress(payload, 1)
+    return compressed if size <= most_inflated(len(compressed)) else None
 
 
 def unpack(content: Any, what: str = "content") -> Any:
