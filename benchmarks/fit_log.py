@@ -1,9 +1,18 @@
-"""A posterior from a log: CPU a row in one process, and whether processes of any number give the same bits."""
+"""A posterior from a log: CPU a row here, on processes and on a local Ray, and whether all give the same bits.
+
+``python -m benchmarks.fit_log 10000000 --on ray --kill`` measures one fit alone.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,40 +20,89 @@ import numpy as np
 import polars as pl
 
 import superarm as sa
-from benchmarks.measure import Product, Spread, timed
+from benchmarks.measure import Product, Spread, slope, timed
 from benchmarks.page import Listing
+from benchmarks.watch import Watch, with_ray
 
 HEADING = "A posterior from a log"
 NOTES = (
     "`sa.fit_log` of a squared exponential kernel on two dimensions, some 96 features, both outcomes: CPU of one "
     "process a row, both passes and reading included, after a first run that loads the loops. Operations are those "
     "that a product of two matrices does in the same time. Errors are bounds against the exact posterior at a sample "
-    "of the contexts, in prior standard deviations."
+    "of the contexts, in prior standard deviations. On engines: CPU of the process that asks and of all workers, which "
+    "import superarm meanwhile, and beside it that of the engine's own processes; killed: SIGKILL of a worker midway. "
+    "Nothing ran on more than one host."
 )
 COLUMNS: dict[str, Any] = {"contexts": ["x0", "x1"], "outcomes": ["a", "b"]}
+FAR = 100_000_000  # rows, to which what is measured is carried on
+MANY = 10_000_000
+# workers, whether one is killed
+ENGINES = (("here", False), ("processes:2", False), ("processes:4", False), ("ray", False), ("ray", True))
+
+
+def prior() -> sa.GaussianProcess:
+    return sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.6), 0.1)
 
 
 def run(*, small: bool, say: Callable[[str], None]) -> dict[str, Any]:
     """The section for the results."""
-    product, prior, rows = Product(), sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.6), 0.1), []
+    product, rows = Product(), []
     for size in (5_000,) if small else (100_000, 1_000_000):
         with tempfile.TemporaryDirectory() as folder:
             write(Path(folder), size)
             reports: list[Any] = []
-            work = lambda folder=folder, reports=reports: reports.append(sa.fit_log(prior, folder, **COLUMNS)[1])  # noqa: E731
+            work = lambda folder=folder, reports=reports: reports.append(sa.fit_log(prior(), folder, **COLUMNS)[1])  # noqa: E731
             work()
             say(f"{size:,} rows")
             each = [(timed(work) / size, product.rate()) for _ in range(2 if small else 3)]
-            digests = {report.digest for report in reports}
-            for workers in () if small else (2, 4):
-                say(f"{size:,} rows, {workers} processes")
-                digests.add(sa.fit_log(prior, folder, **COLUMNS, workers=workers)[1].digest)
         rows.append({
             "rows": size, "rank": reports[0].rank[0], "row": Spread.of([seconds for seconds, _ in each]).written(),
             "operations": Spread.of([seconds * rate for seconds, rate in each]).written(),
-            "worst": reports[0].worst_error, "digests": len(digests),
+            "worst": reports[0].worst_error,
         })  # fmt: skip
-    return {"rows": rows}
+    engines, missing = ([], []) if small else _on_engines(say)
+    return {"rows": rows, "engines": engines, "missing": missing}
+
+
+def _on_engines(say: Callable[[str], None]) -> tuple[list[dict[str, Any]], list[str]]:
+    found, missing = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder), MANY)
+        for on, kill in ENGINES:
+            python = with_ray() if on == "ray" else sys.executable
+            if python is None:
+                missing.append(f"{MANY:,} rows on Ray: there is no environment with it")
+                continue
+            say(f"{MANY:,} rows on {on}{', one killed' if kill else ''}")
+            words = [str(MANY), "--on", on, "--folder", folder, *(["--kill"] * kill)]
+            done = subprocess.run([python, "-m", "benchmarks.fit_log", *words], stdout=subprocess.PIPE, check=True)
+            found.append(json.loads(done.stdout.splitlines()[-1]))
+    return found, missing
+
+
+def measured(folder: Path, on: str, *, kill: bool) -> dict[str, Any]:
+    """One fit, of workers that have done nothing before."""
+    with tempfile.TemporaryDirectory() as few:
+        write(Path(few), 5_000)
+        sa.fit_log(prior(), few, **COLUMNS)  # compiles
+    with closing(sa.connect(on)) as workers:
+        start = time.perf_counter()
+        with Watch(kill=8.0 if kill else None) as watch:
+            _, report = sa.fit_log(prior(), folder, **COLUMNS, workers=workers)
+        wall = time.perf_counter() - start
+        if kill and not (watch.killed and report.repeated):
+            raise RuntimeError("no worker was killed")
+    return {
+        "rows": report.rows,
+        "on": on,
+        "killed": kill,
+        "seconds": round(watch.seconds(engine=False), 2),
+        "engine": round(watch.seconds() - watch.seconds(engine=False), 2),
+        "wall": round(wall, 1),
+        "peak": round(watch.peak, 1),
+        "worst": report.worst_error,
+        "digest": report.digest[:16],
+    }
 
 
 def write(folder: Path, rows: int, files: int = 4) -> None:
@@ -58,7 +116,7 @@ def write(folder: Path, rows: int, files: int = 4) -> None:
 
 
 def listings(section: dict[str, Any]) -> list[Listing]:
-    head = ["rows", "features", "us a row", "operations a row", "largest error", "digests for 1, 2, 4 workers"]
+    head = ["rows", "features", "us a row", "operations a row", "largest error"]
     rows = [
         [
             f"{row['rows']:,}",
@@ -66,14 +124,62 @@ def listings(section: dict[str, Any]) -> list[Listing]:
             Spread.read(row["row"]).text(1e6),
             Spread.read(row["operations"]).text(),
             f"{row['worst']:.1g}",
-            str(row["digests"]),
         ]
         for row in section["rows"]
     ]
-    return [Listing(title="fit_log, one process", head=head, rows=rows)]
+    found = [Listing(title="fit_log, one process", head=head, rows=rows)]
+    engines = [
+        [
+            f"{row['rows']:,}",
+            row["on"] + (", one killed" if row["killed"] else ""),
+            f"{1e6 * row['seconds'] / row['rows']:.2f}",
+            f"{row['engine']:.1f}",
+            f"{row['wall']:.0f}",
+            f"{row['peak']:.0f}",
+            f"{row['worst']:.1g}",
+            row["digest"][:8],
+        ]
+        for row in section.get("engines", [])
+    ]
+    if engines:
+        head = ["rows", "workers", "us a row", "engine, s", "wall, s", "MB", "largest error", "digest"]
+        found.append(Listing(title="fit_log on engines", head=head, rows=engines))
+    return found
 
 
 def verdicts(section: dict[str, Any]) -> list[str]:
-    """A sentence on the largest log."""
-    row = section["rows"][-1]
-    return [f"{row['rows']:,} rows: {1e6 * row['row'][0]:.2f} microseconds of CPU a row at {row['rank']} features"]
+    """How the cost grows, and whether the bits are the same."""
+    rows, engines = section["rows"], section.get("engines", [])
+    row = rows[-1]
+    said = [f"{row['rows']:,} rows: {1e6 * row['row'][0]:.2f} microseconds of CPU a row at {row['rank']} features"]
+    here = [(row["rows"], row["row"][0] * row["rows"]) for row in rows]
+    here += [(row["rows"], row["seconds"]) for row in engines if row["on"] == "here"]
+    if len(here) > 2:
+        sizes, seconds = zip(*here, strict=True)
+        power = slope(sizes, seconds)
+        far = seconds[-1] * (FAR / sizes[-1]) ** max(power, 1.0)
+        said.append(
+            f"CPU grows with the rows to the power {power:.2f}; carried on from {sizes[-1]:,} rows, {FAR:,} would take "
+            f"{far:,.0f} core-seconds, which nobody has measured"
+        )
+    if engines:
+        digests = len({row["digest"] for row in engines})
+        said.append(f"{engines[0]['rows']:,} rows on {len(engines)} engines, with and without a kill: {digests} digest")
+    return said
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", type=int)
+    parser.add_argument("--on", default="here", help="workers")
+    parser.add_argument("--kill", action="store_true", help="SIGKILL a worker midway")
+    parser.add_argument("--folder", type=Path, help="where the log is; by default it is written to a temporary one")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        if given.folder is None:
+            write(Path(temporary), given.rows)
+        print(json.dumps(measured(given.folder or Path(temporary), given.on, kill=given.kill)))
+
+
+if __name__ == "__main__":
+    main()

@@ -19,6 +19,7 @@ from benchmarks import (
     oracles,
     posteriors,
     rounds,
+    sharded,
     studies,
     targets,
 )
@@ -33,6 +34,7 @@ SUBJECTS: dict[str, ModuleType] = {
     "decisions": decisions,
     "learners": learners,
     "fit_log": fit_log,
+    "sharded": sharded,
     "growth": growth,
     "guard": guard,
 }

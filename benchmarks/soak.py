@@ -63,6 +63,9 @@ CHECKS = {
     "page": ["tests.service.long"],
     "logs": ["tests.logs.coverage", "--logs", "2000"],
     "shop-logs": ["tests.logs.shop_logs"],
+    "sharded": ["tests.sharding.enumeration", "--rounds", "3000"],
+    "sharded-cautious": ["tests.sharding.cautious_rounds", "--each", "100"],
+    "past-one-machine": ["benchmarks", "--only", "sharded,fit_log"],
     "gpu": ["benchmarks.gpu"],
 }
 CARD = ("gpu",)  # checks that need an NVIDIA card

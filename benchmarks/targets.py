@@ -75,6 +75,13 @@ def studies(results: Results) -> list[float]:
     return [row["ratio"][0] for row in rows if row["study"] == "federated"]
 
 
+def catalogues(results: Results, what: str) -> list[Any]:
+    """Of TCGP-UCB on 20,000,000 arms in whole groups; where a worker is killed, not what it had computed in vain."""
+    rows = results.get("sharded", {}).get("rows", [])
+    kept = [row for row in rows if (row["arms"], row["policy"], row["split"]) == (20_000_000, "plain", False)]
+    return [row[what] for row in kept if not (row["killed"] and what == "seconds")]
+
+
 def differences(results: Results, *names: str) -> list[float]:
     return [row["difference"] for row in cells(results, "superarm default", *names)]
 
@@ -150,6 +157,22 @@ TARGETS = [
         "fit_log, 1,000,000 rows at 96 features: microseconds a row",
         2.7,
         lambda r: [1e6 * row["row"][0] for row in r.get("fit_log", {}).get("rows", []) if row["rows"] == 1_000_000],
+    ),
+    Target(
+        "fit_log, 10,000,000 rows on any engine, one killed or not: microseconds a row",
+        2.7,
+        lambda r: [1e6 * row["seconds"] / row["rows"] for row in r.get("fit_log", {}).get("engines", [])],
+    ),
+    Target(
+        "the same: digests",
+        1,
+        lambda r: [len(found)] if (found := {row["digest"] for row in r.get("fit_log", {}).get("engines", [])}) else [],
+    ),
+    Target("20,000,000 arms at rank 96, any engine: core-seconds", 75.0, lambda r: catalogues(r, "seconds")),
+    Target("the same: MB of the largest worker", 700.0, lambda r: catalogues(r, "peak")),
+    Target("the same: MB sent", 10.0, lambda r: catalogues(r, "sent")),
+    Target(
+        "the same: different super arms", 1, lambda r: [len(found)] if (found := {*catalogues(r, "digest")}) else []
     ),
     Target("superarm run federated: wall over the policies' own time", 3.0, studies),
 ]

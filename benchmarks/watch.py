@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,11 +59,21 @@ class Watch:
         self._thread.join()
         self._look()
 
-    def seconds(self, *, workers: bool = False) -> float:
-        """CPU of all processes, or of the workers alone, since this was entered."""
-        each = ((pid, process) for pid, process in self.seen.items() if process.worker or not workers)
-        all_of_it = sum(process.seconds - self._before.get(pid, 0.0) for pid, process in each)
-        return all_of_it - (0.0 if workers else self._own)
+    def seconds(self, *, engine: bool = True) -> float:
+        """CPU of all processes since this was entered; without the ``engine``, of this process and the workers."""
+        return (
+            self._workers()
+            + self._since(
+                pid for pid, process in self.seen.items() if not process.worker and (engine or pid == os.getpid())
+            )
+            - self._own
+        )
+
+    def _workers(self) -> float:
+        return self._since(pid for pid, process in self.seen.items() if process.worker)
+
+    def _since(self, pids: Iterable[int]) -> float:
+        return sum(self.seen[pid].seconds - self._before.get(pid, 0.0) for pid in list(pids))
 
     @property
     def peak(self) -> float:
@@ -73,7 +84,7 @@ class Watch:
     def _watch(self) -> None:
         while not self._ended.wait(EVERY):
             self._look()
-            if self.kill is not None and self.killed is None and self.seconds(workers=True) > self.kill:
+            if self.kill is not None and self.killed is None and self._workers() > self.kill:
                 self.killed = self._busiest()
                 os.kill(self.killed, signal.SIGKILL)
         self._own = time.thread_time()

@@ -84,3 +84,15 @@ def test_a_cluster_whose_token_is_not_known(ray_workers, monkeypatch):
     monkeypatch.setattr(ray, "init", refuse)
     with pytest.raises(InvalidArgument, match=r"workers: expected a Ray whose token this process has.*RAY_AUTH_TOKEN"):
         connect("ray:auto")
+
+
+def test_a_ray_that_does_not_start_is_told_in_a_line(monkeypatch):
+    import ray
+
+    def slow(**told):
+        raise Exception("The current node timed out during startup.\nSee the logs.")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", slow)
+    with pytest.raises(WorkerLost, match=r"^Ray did not start here: The current node timed out during startup\.$"):
+        connect("ray")

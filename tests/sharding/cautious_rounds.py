@@ -1,7 +1,12 @@
-"""The cautious policy on plain rounds and on the same rounds sharded, side by side, each learning from its picks."""
+"""The cautious policy on plain rounds and on the same rounds sharded, side by side, each learning from its picks.
+
+``python -m tests.sharding.cautious_rounds`` plays worlds until every kind of round was met a hundred times and more.
+"""
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +23,10 @@ REWARDS = (
 )  # fmt: skip
 
 
+KINDS = ("CERTIFIED", "EXPLORING", "TRIAL", "ON_CREDIT", "START_UP")  # the last are exploring, too
+SHARDINGS = ((1, True), (3, True), (3, False), (7, False))
+
+
 @dataclass
 class Tally:
     """What came of rounds: kinds, with how many were decided on all arms; and what differed."""
@@ -29,14 +38,19 @@ class Tally:
     wrong: list[Any] = field(default_factory=list)
 
 
-def policy(seed: int) -> CautiousTCGPUCB:
-    prior = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.8), noise_std=0.1, mean=(0.0, 1.0))
+def policy(seed: int, noise_std: float = 0.1) -> CautiousTCGPUCB:
+    prior = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.8), noise_std=noise_std, mean=(0.0, 1.0))
     learn, opening = (False if seed % 3 else None), (None if seed % 2 else 0.5)
     return CautiousTCGPUCB(prior, learn=learn, confidence=0.95, opening=opening)
 
 
-def play(seed: int, rounds: int, arms: int, shardings: tuple[tuple[int, bool], ...], tally: Tally) -> None:
-    """Rounds of one world, until something differs."""
+def play(
+    seed: int, rounds: int, arms: int, shardings: tuple[tuple[int, bool], ...], tally: Tally, *, noisy: bool = False
+) -> None:
+    """Rounds of one world, until something differs.
+
+    In a noisy one outcomes say less than the prior, and promises are hard to keep: it is played on credit.
+    """
     rng = np.random.default_rng(seed)
     promised: Any = REWARDS[seed % len(REWARDS)]
     groups = int(rng.integers(2, 6))
@@ -47,9 +61,12 @@ def play(seed: int, rounds: int, arms: int, shardings: tuple[tuple[int, bool], .
     one = isinstance(promised, (sa.Mean, sa.Min, sa.Max))
     base = 2.0 if isinstance(promised, sa.Count) else 1.2 if one else 1.3 * per_group
     limits = base + 0.3 * rng.normal(size=groups) + (-0.5 if above else 0.5) * rng.random(size=groups)
+    noise_std = 1.5 if noisy else 0.1
+    if noisy:
+        limits = 0.8 * base + 0.3 * rng.normal(size=groups) if above else base + 0.3 * rng.normal(size=groups)
     feasible = (sa.AtMost if rng.random() < 0.8 else sa.Exactly)(k, per_group=per_group)
     vouched = bool(rng.random() < 0.3)
-    plain, others = policy(seed), {sharding: policy(seed) for sharding in shardings}
+    plain, others = policy(seed, noise_std), {sharding: policy(seed, noise_std) for sharding in shardings}
     for t in range(1, rounds + 1):
         ids = np.flatnonzero(rng.random(arms) < 0.8)
         limit = {int(label): float(limits[label]) for label in set(g[ids].tolist())}
@@ -62,8 +79,9 @@ def play(seed: int, rounds: int, arms: int, shardings: tuple[tuple[int, bool], .
         round = sa.Round(
             contexts=x[ids], groups=g[ids], arm_ids=ids, constraint=full, safe=safe if vouched else None, **told
         )
+        starting = plain._starting(round, plain.learner.view(round)[0])
         selection = plain.select(round)
-        outcomes = truth + 0.1 * np.random.default_rng((seed, t)).normal(size=truth.shape)
+        outcomes = truth + noise_std * np.random.default_rng((seed, t)).normal(size=truth.shape)
         frame = pl.DataFrame(
             {"a": x[ids, 0], "b": x[ids, 1], "group": g[ids], "id": ids, "item": ids % 4, "weight": 1.0, "safe": safe}
         )
@@ -85,6 +103,7 @@ def play(seed: int, rounds: int, arms: int, shardings: tuple[tuple[int, bool], .
             else:
                 tally.arms, tally.left = tally.arms + len(ids), tally.left + picked.survivors
             tally.kinds[kind] += 1
+            tally.kinds["START_UP"] += starting
         plain.update(round, selection.arms, outcomes[ids[selection.arms]])
         if any(abs(own.ledger.balance - plain.ledger.balance) > 1e-6 for own in others.values()):
             tally.wrong.append((seed, t, "ledger"))
@@ -102,3 +121,27 @@ def facts(selection: sa.Selection, ids: list[int]) -> Any:
 
 def _near(number: float | None) -> str:
     return "none" if number is None else f"{number + 0.0:.7f}".replace("-0.0000000", "0.0000000")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--each", type=int, default=100, help="rounds of every kind, at least")
+    parser.add_argument("--seed", type=int, default=1000, help="of the first world")
+    given, tally, seed = parser.parse_args(), Tally(), 0
+    for seed in range(given.seed, given.seed + 2000):
+        play(seed, 12, 150, (SHARDINGS[seed % 4],), tally, noisy=seed % 5 == 0)
+        if tally.wrong or all(tally.kinds[kind] >= given.each for kind in KINDS):
+            break
+    for wrong in tally.wrong:
+        print(*wrong)
+    met = ", ".join(f"{tally.kinds[kind]} {kind} ({tally.whole[kind]} on all arms)" for kind in KINDS[:-1])
+    enough = all(tally.kinds[kind] >= given.each for kind in KINDS)
+    print(
+        f"{seed + 1 - given.seed} worlds: {met}; {tally.kinds['START_UP']} of them in the start-up; "
+        f"{len(tally.wrong)} differ from the plain policy{'' if enough else '; TOO FEW of a kind'}"
+    )
+    return int(bool(tally.wrong) or not enough)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

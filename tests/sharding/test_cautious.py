@@ -22,6 +22,14 @@ def test_certified_rounds_trials_and_exploring():
     assert tally.left < tally.arms
 
 
+def test_rounds_on_credit_and_in_the_start_up():
+    tally = Tally()
+    play(1005, 5, 60, ((3, False), (2, True)), tally, noisy=True)
+    assert not tally.wrong
+    assert tally.kinds["ON_CREDIT"] >= 4
+    assert tally.kinds["START_UP"] >= 4
+
+
 def test_few_of_many_arms_are_left():
     tally = Tally()
     play(2, 4, 2500, ((3, True),), tally)
@@ -34,9 +42,12 @@ def test_certified_rounds_trials_and_exploring_many_times():
     tally = Tally()
     for seed in range(100, 170):  # trials are rare
         play(seed, 12, 200, ((3, False),), tally)
+    for seed in range(1000, 1050, 5):
+        play(seed, 12, 150, ((3, False),), tally, noisy=True)
     assert not tally.wrong
     assert tally.kinds["TRIAL"] >= 20
     assert tally.kinds["EXPLORING"] >= 20
+    assert tally.kinds["ON_CREDIT"] >= 20
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -12,37 +12,8 @@ import superarm as sa
 from superarm.errors import InvalidArgument, UnsolvableRound
 from superarm.oracles.decomposition.gains import gains_of
 from superarm.oracles.decomposition.shards import attaining, unbeaten
+from tests.sharding.enumeration import a_policy, check
 from tests.sharding.memory import SHARDINGS, at_the_edge, drawn, in_memory, prior
-
-
-def a_policy(posterior, seed, **settings):
-    zeta = float(np.random.default_rng((seed, 2)).choice([0.5, 0.5, 0.9, 0.0, 1.0]))
-    return sa.TCGPUCB(posterior, zeta=zeta, learn=False, beta_scale=1e-3, **settings)
-
-
-def margins(groups):
-    return {group.label: (group.value, group.threshold, group.margin) for group in groups}
-
-
-def check(one, seed, shardings=SHARDINGS):
-    posterior = prior(one, seed)
-    policy = a_policy(posterior, seed)
-    enumerated = a_policy(posterior, seed, oracle=sa.Exhaustive()).select(one.plain)
-    plain, found = policy.select(one.plain), []
-    ids = one.frame["id"].to_numpy()
-    for shards, whole in shardings:
-        picked = sa.select(policy, one.sharded(shards, whole=whole))
-        assert picked.value == pytest.approx(enumerated.value, rel=1e-9, abs=1e-9)
-        assert picked.status is enumerated.status is plain.status
-        assert picked.upper_bound == pytest.approx(plain.upper_bound, rel=1e-9, abs=1e-9)
-        if not one.tied:
-            assert sorted(picked.ids) == sorted(ids[plain.arms].tolist())
-            assert margins(picked.selection.groups) == margins(plain.groups)
-        rows = one.frame.filter(pl.col("id").is_in(picked.ids))
-        assert len(rows) == len(picked.ids) == len(picked.arms) == len(picked.rows)
-        found.append((picked.ids, picked.value, picked.upper_bound, picked.selection.belief.mean.tolist()))
-    assert all(each == found[0] for each in found)
-    return plain.status
 
 
 def test_any_promise_any_sharding():

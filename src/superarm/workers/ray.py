@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, WorkerLost
 from superarm.workers.threads import one_thread
 from superarm.workers.workers import Item, R, S, Shared, not_done
 
@@ -45,6 +45,10 @@ class RayWorkers:
             except ray.exceptions.AuthenticationError as error:
                 expected = "a Ray whose token this process has: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
                 raise InvalidArgument("workers", expected, str(error).splitlines()[0]) from None
+            except Exception as error:  # Ray raises nothing more telling where its processes do not begin in time
+                if type(error) is not Exception:
+                    raise
+                raise WorkerLost(f"Ray did not start here: {str(error).splitlines()[0]}") from error
 
     @property
     def number(self) -> int:
