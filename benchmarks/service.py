@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,10 +102,10 @@ def server(*words: str) -> Any:
 
 
 def ask(port: int, method: str, path: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request(method, path)
-    told = connection.getresponse()
-    return told.status, told.read()
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request(method, path)
+        told = connection.getresponse()
+        return told.status, told.read()
 
 
 def load(process: int, port: int, token: str, seconds: float, feedback: bool) -> Load:

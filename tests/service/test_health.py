@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from tests.service import health
@@ -5,6 +6,6 @@ from tests.service import health
 
 @pytest.mark.slow
 def test_a_service_is_known_to_live_while_it_decides_on_many_arms(tmp_path):
-    idle, busy, made = health.measured(tmp_path, 6.0)
-    assert made > 0
-    assert busy < health.MOST + idle  # a machine with other work answers late in any case
+    _, busy, decisions = health.measured(tmp_path, 6.0)
+    # On a machine with other work all takes longer; an event loop that decided itself would be silent for as long.
+    assert busy < max(health.MOST, np.median(decisions) / 2)
