@@ -1176,6 +1176,13 @@ CALLS: dict[str, Call] = {
     ),
     "wire.selection_to_dict": Call(lambda: (wire.selection_to_dict, {"selection": selection()})),
     "wire.selection_from_dict": Call(lambda: (wire.selection_from_dict, {"data": wire.selection_to_dict(selection())})),
+    "wire.selection_to_frame": Call(lambda: (wire.selection_to_frame, {"selection": selection()})),
+    "wire.selection_from_frame": Call(
+        lambda: (
+            wire.selection_from_frame,
+            dict(zip(("frame", "beside"), wire.selection_to_frame(selection()), strict=True)),
+        )
+    ),
     "wire.frame_to_arrow": Call(lambda: (wire.frame_to_arrow, {"frame": wire.outcomes_to_frame(some_outcomes())})),
     "wire.frame_from_arrow": Call(
         lambda: (wire.frame_from_arrow, {"content": wire.frame_to_arrow(wire.outcomes_to_frame(some_outcomes()))})

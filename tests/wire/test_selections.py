@@ -77,6 +77,28 @@ def test_a_selection_goes_through_json_text_and_says_the_same(selection):
     same(selection, sent(selection))
 
 
+@given(selections())
+def test_a_selection_goes_through_a_frame_and_arrow_and_says_the_same(selection):
+    frame, beside = wire.selection_to_frame(selection)
+    again = wire.frame_from_arrow(wire.frame_to_arrow(frame))
+    same(selection, wire.selection_from_frame(again, json.loads(json.dumps(beside, allow_nan=False))))
+
+
+def test_frames_that_are_no_selection_are_refused_by_name():
+    whole = sa.CautiousTCGPUCB().select(sa.Round(t=1, contexts=np.eye(3), feasible=sa.AtMost(2)))
+    frame, beside = wire.selection_to_frame(whole)
+    for wrong, other, words in (
+        (frame.drop("std_2"), beside, "frame: expected the column arm, and perhaps mean_1"),
+        (frame, beside | {"arms": [0]}, "beside: expected what selection_to_frame says"),
+        (frame, [], "beside: expected what selection_to_frame says"),
+        (frame, {}, "selection: expected an object with"),
+        (frame.reverse(), beside, "arms that are no ascending numbers"),
+        (frame.with_columns(mean_1=frame["arm"].cast(str) + "x"), beside, "could not convert"),
+    ):
+        with pytest.raises(errors.InvalidArgument, match=words):
+            wire.selection_from_frame(wrong, other)
+
+
 @pytest.mark.parametrize("policy", [sa.CautiousTCGPUCB, sa.TCGPUCB, sa.Uniform])
 def test_what_policies_pick_travels(policy):
     player, rng = policy(), np.random.default_rng(0)

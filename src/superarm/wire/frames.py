@@ -1,4 +1,4 @@
-"""Rounds and outcomes as polars frames with a row for each arm, and frames as Arrow bytes.
+"""Rounds, outcomes and selections as polars frames with a row for each arm, and frames as Arrow bytes.
 
 What is not one value for each arm stays beside the frame as plain data: ``t``, ``promises``, ``feasible`` and
 ``reward`` as in :func:`~superarm.wire.round_to_dict`.
@@ -16,7 +16,8 @@ import numpy as np
 from superarm.arguments import instance
 from superarm.errors import InvalidArgument, UnreadableFile, safe_repr, type_of
 from superarm.round import Outcomes, Round
-from superarm.wire import packing, rounds
+from superarm.selection import Selection
+from superarm.wire import packing, rounds, selections
 from superarm.wire.arrow import check_stream
 from superarm.wire.labels import labels_to_data
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 FEATURE = "x"  # columns of contexts are x1, x2, ...
 BESIDE = ("version", "t", "promises", "feasible", "reward")
 COLUMNS = ("arm", "outcome_1", "outcome_2")
+BELIEF = {what: [f"{what}_{outcome}" for outcome in (1, 2)] for what in ("mean", "std")}
 
 
 def round_to_frame(round: Round) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -111,6 +113,37 @@ def outcomes_from_frame(frame: Any, round: Round) -> Outcomes:
     values = [[np.nan if value is None else value for value in frame[name].to_list()] for name in COLUMNS[1:]]
     arms = frame["arm"].to_numpy()
     return Outcomes.of(round, arms, np.array(list(zip(*values, strict=True)), dtype=object).reshape(-1, 2))
+
+
+def selection_to_frame(selection: Selection) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """A selection as a frame with a row for each picked arm, and all that it says beside these as plain data.
+
+    The columns are ``arm`` and, where the selection says what was believed, ``mean_1``, ``mean_2``, ``std_1`` and
+    ``std_2``. The frame of :meth:`superarm.Selection.to_frame` is for people: it says less and cannot be read back.
+    """
+    import polars as pl
+
+    beside = selections.selection_to_dict(selection)
+    columns, belief = {"arm": np.array(beside.pop("arms"), dtype=np.int64)}, beside.pop("belief") or {}
+    for what, values in belief.items():
+        columns |= dict(zip(BELIEF[what], np.array(values, dtype=np.float64), strict=True))
+    return pl.DataFrame(columns), beside
+
+
+def selection_from_frame(frame: Any, beside: Any) -> Selection:
+    """The selection that :func:`selection_to_frame` made a frame of."""
+    import polars as pl
+
+    instance("frame", frame, pl.DataFrame, "a polars frame")
+    believed = [name for names in BELIEF.values() for name in names]
+    if set(frame.columns) not in ({"arm"}, {"arm", *believed}):
+        expected = f"the column arm, and perhaps {', '.join(believed)}"
+        raise InvalidArgument("frame", expected, safe_repr(frame.columns)[:100])
+    if not isinstance(beside, dict) or {"arms", "belief"} & set(beside):
+        raise InvalidArgument("beside", "what selection_to_frame says beside the frame", safe_repr(beside)[:200])
+    lists = {name: frame[name].to_list() for name in frame.columns}
+    belief = {what: [lists[name] for name in names] for what, names in BELIEF.items()} if frame.width > 1 else None
+    return selections.selection_from_dict({**beside, "arms": lists["arm"], "belief": belief})
 
 
 def frame_to_arrow(frame: Any) -> bytes:
