@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,15 +17,17 @@ pytest.importorskip("flwr")
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
+from flwr.serverapp import strategy as strategies
 from flwr.serverapp.strategy import FedAvg
 from limits_app.arrays import arrays_of
+from limits_app.client_app import train
 
 import superarm as sa
 from superarm.errors import InvalidArgument, UnreadableFile
 from superarm.federated import ClientProfile, Request, RequestSelector, standalone
 from superarm.federated.loop import learn
 from superarm.federated.softmax import accuracy, loss
-from superarm.flower import BanditStrategy, answer_profile
+from superarm.flower import BanditStrategy, answer_profile, audited_train
 from superarm.flower.checkpoint import Checkpoint
 from superarm.sessions.stores.memory import MemoryStore
 from tests.flower import digits_app as digits
@@ -230,6 +233,72 @@ def test_what_clients_call_themselves_forges_no_line_of_the_log(caplog):
     made, _, _ = played(rounds=1, grid=liars, chosen=selector(sa.Uniform(), at_most=5))
     assert len(made.rounds[0].refused) >= 4
     assert not any("\n" in record.getMessage() for record in caplog.records if record.name == "superarm.flower")
+
+
+@audited_train
+def with_loss(task, context):
+    """The client of the app, with the metric that QFedAvg asks for."""
+    found = train.__wrapped__(task, context)
+    return replace(found, metrics={"train_loss": float(np.mean(found.member_losses[1]))})
+
+
+INSIDE = {
+    "FedAvg": {},
+    "FedAvgM": {"server_learning_rate": 1.0, "server_momentum": 0.5},
+    "FedAdagrad": {"eta": 0.1},
+    "FedAdam": {"eta": 0.1},
+    "FedYogi": {"eta": 0.1},
+    "FedMedian": {},
+    "FedTrimmedAvg": {"beta": 0.2},
+    "FedProx": {"proximal_mu": 0.25},
+    "QFedAvg": {"client_learning_rate": 0.5, "q": 0.1},
+    "Krum": {"num_malicious_nodes": 1},
+    "MultiKrum": {"num_malicious_nodes": 1, "num_nodes_to_select": 2},
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_strategies_inside(name):
+    """Each learns, waits for nobody though it wants a hundred nodes, keeps its settings, and adds to the config."""
+    inside = getattr(strategies, name)(
+        fraction_train=0.5, min_available_nodes=100, fraction_evaluate=0.0, **INSIDE[name]
+    )
+    made = BanditStrategy(
+        selector(sa.Uniform(), at_most=5), inside, loss=lambda arrays: loss(digits.model_of(arrays), digits.JUDGED)
+    )
+    grid = digits.HereGrid(seed=1, client_app=client_app(with_loss))
+    result = made.start(grid, digits.initial(), num_rounds=3)
+    assert accuracy(digits.model_of(result.arrays), digits.REPORT) > 0.4
+    assert inside.fraction_train == 0.5
+    configs = [each.content["config"] for each in grid.sent if each.metadata.message_type == "train"]
+    assert all(("proximal-mu" in config) == (name == "FedProx") for config in configs)
+
+
+def test_a_server_that_ends_before_its_checkpoint_asks_for_the_round_again(tmp_path, monkeypatch):
+    """All was told to the session and the model is not kept yet: the round is played once more, and counts once."""
+    whole = digits.serve(tmp_path / "a" if (tmp_path / "a").mkdir() is None else tmp_path, 5)
+    (tmp_path / "b").mkdir()
+    write = Checkpoint.write
+
+    def ends(self, server_round, arrays):
+        if server_round == 3:
+            raise KeyboardInterrupt
+        write(self, server_round, arrays)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "write", ends)
+        with pytest.raises(KeyboardInterrupt):
+            digits.serve(tmp_path / "b", 5)
+    second = digits.serve(tmp_path / "b", 5)
+    assert [each.server_round for each in second.rounds] == [3, 4, 5]
+    assert ids(second) == ids(whole)[2:]
+    one, other = (digits.model_of(Checkpoint(tmp_path / name / "model.npz").read()[1]) for name in "ab")
+    assert all(np.array_equal(mine, theirs) for mine, theirs in zip(one, other, strict=True))
+    counted = []
+    for name in "ab":
+        with sa.Session.open(tmp_path / name / "server.db") as session:
+            counted.append(session.outcomes().select("decision", "arm", "outcome", "value").rows())
+    assert 0 < len(counted[0]) == len(counted[1]) == len(set(counted[1]))
 
 
 def test_one_client_that_comes_and_goes():

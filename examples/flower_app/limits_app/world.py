@@ -31,13 +31,13 @@ def world(config: Any) -> World:
 def _dealt(data: str, clients: int, not_alike: bool, seed: int) -> World:
     rng = np.random.default_rng(seed)
     records = _records(data)
-    records = records[rng.permutation(len(records))]
     judged = 200 if data == "digits" else 1000
-    last = len(records) if data == "digits" else 2 * judged + 240 * clients
+    many = len(records) if data == "digits" else 2 * judged + 240 * clients
+    records = records[rng.permutation(len(records))[:many]]
     return World(
         judged_by=records[:judged],
         report=records[judged : 2 * judged],
-        clients=dealt(records[2 * judged : last], rng.uniform(0.2, 0.7, clients), rng, alike=not not_alike),
+        clients=dealt(records[2 * judged :], rng.uniform(0.2, 0.7, clients), rng, alike=not not_alike),
     )
 
 

@@ -72,12 +72,12 @@ class World:
 
     def __init__(self, records: Records, *, alike: bool, seed: int, scale: Scale = DIGITS) -> None:
         rng = np.random.default_rng(seed)
-        shuffled = records[rng.permutation(len(records))]
         ends = scale.judged, scale.judged + scale.reported
-        last = len(shuffled) if scale.each is None else ends[1] + scale.clients * scale.each
+        many = len(records) if scale.each is None else ends[1] + scale.clients * scale.each
+        shuffled = records[rng.permutation(len(records))[:many]]
         self.alike, self.seed, self.scale = alike, seed, scale
         self.judged_by, self.report = shuffled[: ends[0]], shuffled[ends[0] : ends[1]]
-        clients = dealt(shuffled[ends[1] : last], rng.uniform(*LIMITS, scale.clients), rng, alike=alike)
+        clients = dealt(shuffled[ends[1] :], rng.uniform(*LIMITS, scale.clients), rng, alike=alike)
         self.clients = {client.client_id: client for client in clients}
         self.model = softmax.untrained(records.features.shape[1], int(records.labels.max()) + 1)
         self._expected: dict[str, tuple[float, float]] = {}

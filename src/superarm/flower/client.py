@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,8 @@ class Trained:
         of records that are held out, before and after
     utility
         what the client itself says that its update is worth; None: nothing
+    metrics
+        more of them for the strategy, as the ``train_loss`` that QFedAvg asks for; every client reports the same ones
     """
 
     arrays: ArrayRecord
@@ -70,6 +73,7 @@ class Trained:
     member_losses: tuple[Any, Any]
     nonmember_losses: tuple[Any, Any]
     utility: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 def audited_train(train: Callable[[Task, Context], Trained]) -> Callable[[Message, Context], Message]:
@@ -85,6 +89,7 @@ def audited_train(train: Callable[[Task, Context], Trained]) -> Callable[[Messag
         a function of a :class:`Task` and Flower's context
     """
 
+    @functools.wraps(train)
     def answer(message: Message, context: Context) -> Message:
         config = message.content[records.CONFIG]
         request = Request.from_id(config[records.REQUEST])
@@ -109,7 +114,7 @@ def audited_train(train: Callable[[Task, Context], Trained]) -> Callable[[Messag
         }
         if found.utility is not None:
             echo[records.UTILITY] = float(found.utility)
-        metrics = MetricRecord({records.EXAMPLES: len(drawn), records.LEAKAGE: leakage})
+        metrics = MetricRecord({**found.metrics, records.EXAMPLES: len(drawn), records.LEAKAGE: leakage})
         content = {records.ARRAYS: found.arrays, records.METRICS: metrics, records.ECHO: ConfigRecord(echo)}
         return Message(RecordDict(content), reply_to=message)
 

@@ -56,9 +56,9 @@ class RoundLog:
 class BanditStrategy(Strategy):
     """Asks for what a selector proposes; aggregates and evaluates as the strategy inside does.
 
-    ``configure_train`` of the strategy inside is not called: what it would put into the config (as FedProx does with
-    ``proximal-mu``) belongs into ``train_config``. Clients are known by the id that they declare, never by Flower's,
-    which are new in every run.
+    What the strategy inside notes for itself or puts into the config when a round is configured (as FedProx does with
+    ``proximal-mu``) holds; whom it would ask does not. Clients are known by the id that they declare, never by
+    Flower's, which are new in every run.
 
     Parameters
     ----------
@@ -124,6 +124,7 @@ class BanditStrategy(Strategy):
         self._arrays = arrays
         self._proposal = self.selector.propose(server_round, profiles, float(self.loss(arrays)))
         self._sent = {}
+        config = self._configured(server_round, arrays, config, grid)
         messages = []
         for request in self._proposal.requests:
             node = self._nodes.get(request.client_id)
@@ -137,6 +138,24 @@ class BanditStrategy(Strategy):
             self._sent[request.id] = Sent(node=node, seed=seed)
             messages.append(Message(RecordDict(content), dst_node_id=node, message_type=MessageType.TRAIN))
         return messages
+
+    def _configured(self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid) -> ConfigRecord:
+        """The config with what the strategy inside adds; it also notes the model that it will compare with (FedAdam).
+
+        Flower's strategies ask nobody, and wait for nobody, where the fraction that they train is 0.
+        """
+        config, sampling = ConfigRecord(dict(config)), self.inside
+        while isinstance(getattr(sampling, "strategy", None), Strategy):  # as the wrappers for differential privacy
+            sampling = sampling.strategy
+        fraction = getattr(sampling, "fraction_train", None)
+        if fraction is not None:
+            sampling.fraction_train = 0.0
+        try:
+            list(self.inside.configure_train(server_round, arrays, config, grid))
+        finally:
+            if fraction is not None:
+                sampling.fraction_train = fraction
+        return config
 
     def _gathered(self, grid: Grid) -> set[int]:
         """The nodes that are there, once so many of them have said who they are as must be there."""
