@@ -15,6 +15,8 @@ from superarm.service.desk import Desk
 from superarm.service.problems import Busy
 from superarm.sessions.stores.memory import MemoryStore
 from superarm.sessions.stores.sqlite import SQLiteStore
+from tests.service.asks import MAIN
+from tests.service.asks import decide as ask
 from tests.sessions.shop import a_round, policy
 
 SESSIONS = 5
@@ -174,7 +176,33 @@ def test_calls_that_are_done_do_not_wait_for_ever_for_those_that_come(sessions, 
     assert writes == [2, 2, 1]
 
 
-def test_stores_that_commit_for_themselves_serve_as_well(desk):
-    both = [sa.Session.open(MemoryStore(), policy=policy()) for _ in range(2)]
-    found = answers(desk, [lambda session=session: decide(session, "first") for session in both])
-    assert [decision.t for decision in found] == [1, 1]
+class SlowStore(MemoryStore):
+    """One that takes its time for every commit, and commits its session by itself."""
+
+    def append(self, entries):
+        time.sleep(0.4)
+        super().append(entries)
+
+
+def test_sessions_whose_stores_commit_for_themselves_do_not_wait_for_each_other(desk):
+    found = [sa.Session.open(SlowStore(), policy=policy()) for _ in range(4)]
+    answers(desk, [lambda: decide(found[0], "the first compiles")])
+    begun = time.perf_counter()
+    made = answers(desk, [lambda session=session: decide(session, "order") for session in found])
+    assert [decision.key for decision in made] == ["order"] * 4
+    assert time.perf_counter() - begun < 1.2  # in turn they would take 1.6 s
+
+
+def test_a_caller_who_waits_no_longer_is_told_so_and_nothing_is_done(client, monkeypatch):
+    begin = desks.Job.begin
+
+    def late(job):
+        time.sleep(0.05)
+        begin(job)
+
+    monkeypatch.setattr(desks.Job, "begin", late)
+    told = ask(client, "late", **{"Superarm-Deadline-Ms": "20"})
+    assert (told.status_code, told.headers["retry-after"]) == (503, "1")
+    monkeypatch.undo()
+    assert client.get(f"{MAIN}/decisions/key:late").status_code == 404
+    assert ask(client, "late", **{"Superarm-Deadline-Ms": "60000"}).status_code == 201

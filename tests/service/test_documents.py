@@ -1,6 +1,5 @@
 """The tutorial of the service is executed, its reference is that of the service, and the deployment holds together."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -9,13 +8,17 @@ import threading
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 
+import superarm as sa
 from superarm.service.app import application
 from superarm.service.page.routes import page as the_page
 from superarm.service.reference import page
 from superarm.service.serving import first_words, serving
 from superarm.service.sessions import Sessions
+from superarm.sessions.stores.sqlite import SQLiteStore
+from tests.service.asks import decide
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,15 +94,32 @@ def test_the_deployment_holds_together():
     assert not re.search(r"(?i)password|secret|token", text)
 
 
-def test_a_server_ends_when_it_is_told_to_and_answers_what_it_has_begun(store):
-    begun = []
+def test_a_server_ends_when_it_is_told_to_and_answers_what_it_has_begun(store, monkeypatch):
+    begun, answers, at_work, write = [], [], threading.Event(), SQLiteStore._write
+
+    def slow(kept, batches):
+        at_work.set()
+        time.sleep(0.5)
+        write(kept, batches)
+
+    def asks():
+        with httpx.Client(base_url=begun[0], timeout=30) as client:
+            answers.append(decide(client, "last"))
+
     held = Sessions(store, durability="normal")
     server = serving(application(held, more=[the_page()]), "127.0.0.1:0", begun.append)
-    thread = threading.Thread(target=server.run)
+    thread, other = threading.Thread(target=server.run), threading.Thread(target=asks)
     thread.start()
-    while not begun:
+    while not begun or not held.ready:
         time.sleep(0.02)
+    monkeypatch.setattr(SQLiteStore, "_write", slow)
+    other.start()
+    assert at_work.wait(30)
     server.should_exit = True
-    thread.join(30)
-    assert not thread.is_alive()
-    assert os.path.exists(store)
+    for each in (thread, other):
+        each.join(30)
+        assert not each.is_alive()
+    monkeypatch.undo()
+    assert answers[0].status_code == 201
+    with sa.Session.open(store) as session:
+        assert session.decision(key="last").id == answers[0].json()["id"]

@@ -134,8 +134,19 @@ class Desk:
                 if self._left(clerk, found):
                     continue
                 found = [found]
-            _commit(found)
-            found[0].future.get_loop().call_soon_threadsafe(_tell, found)
+            self._finish(found)
+
+    def _finish(self, jobs: list[Job[Any]]) -> None:
+        """Commit and answer jobs; where stores commit each session by itself, in as many threads."""
+        together = [job for job in jobs if job.wait is None or job.wait.journal.together]
+        alone: dict[Any, list[Job[Any]]] = {}
+        for job in jobs:
+            if job.wait is not None and not job.wait.journal.together:
+                alone.setdefault(job.wait.journal, []).append(job)
+        groups = [group for group in (*alone.values(), together) if group]
+        for group in groups[:-1]:
+            self._threads.submit(_finish, group)
+        _finish(groups[-1])
 
     def _next(self, clerk: Clerk) -> Job[Any] | list[Job[Any]] | None:
         """What a clerk is to do: a job, a commit of those begun, or nothing more."""
@@ -163,8 +174,8 @@ class Desk:
             return True
 
 
-def _commit(jobs: Sequence[Job[Any]]) -> None:
-    """Commit what jobs wait for, all journals together, and end them."""
+def _finish(jobs: Sequence[Job[Any]]) -> None:
+    """Commit what jobs wait for, all journals together, and end and answer them."""
     journals = dict.fromkeys(job.wait.journal for job in jobs if job.wait is not None)
     ends = [end for journal in journals if (end := journal.lead()) is not None]
     for end in ends:
@@ -172,6 +183,7 @@ def _commit(jobs: Sequence[Job[Any]]) -> None:
             end()
     for job in jobs:
         job.end()
+    jobs[0].future.get_loop().call_soon_threadsafe(_tell, jobs)
 
 
 def _tell(jobs: Sequence[Job[Any]]) -> None:

@@ -70,6 +70,7 @@ class Journal(Generic[S]):
         self.store = store
         self._held = held
         self._back = back
+        self.together = isinstance(store, CommitsTogether)  # whether others that lead with it make one commit with it
         self._begin = store.begin if isinstance(store, CommitsTogether) else partial(partial, store.append)
         self._changing = threading.Lock()  # of what follows
         self._waiting: list[Ticket[S]] = []  # in order
