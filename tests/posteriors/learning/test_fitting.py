@@ -7,6 +7,7 @@ from superarm.posteriors import Coregionalised, ExactPosterior, Linear, Matern52
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.learning.evidence import evidence_of_means, evidence_within
 from superarm.posteriors.learning.fitting import _problems
+from superarm.posteriors.learning.problem import Problem, fit
 from tests.posteriors.dense import data
 
 KERNEL = SquaredExponential(lengthscale=(0.6, 1.1), variance=1.4)
@@ -53,6 +54,25 @@ def test_repeats_that_are_left_out_tell_about_the_noise():
     assert len(problem.parts[0].seen.points) == 30
     posterior = ExactPosterior(SquaredExponential(), 0.1).condition(x, y).learned(Learning(at_most=4))
     assert posterior.noise_std[0] == pytest.approx(0.3, rel=0.1)
+
+
+def test_nothing_is_looked_at_twice(monkeypatch):
+    x, y = data(7, 40, 2)
+    (problem,) = _problems(POSTERIORS["tied"].condition(x, y).state, 30)
+    problem = replace(problem, kernel=SquaredExponential(lengthscale=(0.2, 3.0), variance=0.3))  # not the one given
+    looked, evidence = [], Problem.evidence
+
+    def noted(self, theta):
+        looked.append(theta.tobytes())
+        return evidence(self, theta)
+
+    monkeypatch.setattr(Problem, "evidence", noted)
+    twice = fit(problem, Learning(starts=2), np.random.default_rng(0))
+    assert len(looked) == len(set(looked)) > 5
+    steps, looked[:] = len(looked), []
+    once = fit(problem, Learning(starts=2), np.random.default_rng(0), climbs=1)
+    assert 5 < len(looked) < steps, "the second start is looked at, and not climbed from"
+    assert once.evidence == pytest.approx(twice.evidence, abs=0.1)
 
 
 def test_a_covariance_that_cannot_be_factored_has_no_evidence():

@@ -152,8 +152,11 @@ class Fit:
         return self.evidence > self.before + WORTHWHILE
 
 
-def fit(problem: Problem, learning: Learning, rng: np.random.Generator) -> Fit:
-    """The best hyperparameters found, never worse than the present ones; with fewer than ``least`` outcomes these."""
+def fit(problem: Problem, learning: Learning, rng: np.random.Generator, climbs: int = CLIMBS) -> Fit:
+    """The best hyperparameters found, never worse than the present ones; with fewer than ``least`` outcomes these.
+
+    It climbs from so many of the starting points, the best ones.
+    """
     present = theta_of(problem.kernel, problem.noise)
     spread, reach = problem.prior(learning)
     fixed = np.zeros(len(present), dtype=np.bool_) if problem.fixed is None else problem.fixed
@@ -187,7 +190,7 @@ def fit(problem: Problem, learning: Learning, rng: np.random.Generator) -> Fit:
         if outcomes >= learning.least and free.any():
             draws = rng.standard_normal((max(0, learning.starts - 2), len(present)))
             starts = np.clip([present, problem.given, *(problem.given + spread * draws)][: learning.starts], low, high)
-            _climb(objective, starts[:, free], low[free], high[free])
+            _climb(objective, starts[:, free], low[free], high[free], climbs)
     # The best point met counts, however a climb ended.
     split = len(best) - len(problem.noise)
     return Fit(
@@ -207,13 +210,15 @@ def _uneven(kernel: Kernel, part: Part, noise: RowNoise, usual: float, climbs: b
     return means[0], np.append(means[1], means[2][noise.free].sum())
 
 
-def _climb(objective: Callable[[Array], tuple[float, Array]], starts: Array, low: Array, high: Array) -> None:
+def _climb(
+    objective: Callable[[Array], tuple[float, Array]], starts: Array, low: Array, high: Array, climbs: int
+) -> None:
     """Descend from the best of the starts ``(s, p)``; the objective itself notes where it was least."""
     # scipy.optimize takes long to import, and most policies learn nothing.
     from scipy.optimize import Bounds, minimize
 
     values = [objective(start)[0] for start in starts]
-    for start in starts[np.argsort(values, kind="stable")[:CLIMBS]]:
+    for start in starts[np.argsort(values, kind="stable")[:climbs]]:
         minimize(
             objective,
             start,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -52,19 +53,32 @@ def belief_at(posterior: Posterior | None, log: Log, columns: int) -> Belief:
     return Belief(mean=np.tile(mean, (len(log), 1)), std=np.tile(std, (len(log), 1)))
 
 
-def kind_of(
-    declared: str | None, posterior: Posterior | None, log: Log, output: int, columns: int, now: Shape | None
-) -> str:
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a log, and what is believed of them: worked out once, and only where it is asked for."""
+
+    posterior: Posterior | None
+    log: Log
+    columns: int
+
+    @cached_property
+    def belief(self) -> Belief:
+        """At all rows of the log."""
+        return belief_at(self.posterior, self.log, self.columns)
+
+
+def kind_of(declared: str | None, rows: Rows, output: int, now: Shape | None) -> str:
     """What kind of outcomes an output has: as declared, or as they look and, believed as they are, scatter.
 
     ``now`` is its present shape, which says how noisy each is.
     """
+    log = rows.log
     kind = declared or recognised(log.outcomes(output), LEAST)
     if declared is not None or kind != COUNT:
         return kind
-    if posterior is None or now is None:
+    if rows.posterior is None or now is None:
         return NORMAL
-    belief, came = belief_at(posterior, log, columns), log.present[:, output]
+    belief, came = rows.belief, log.present[:, output]
     values, mean, std = log.outcomes(output), belief.mean[came, output], belief.std[came, output]
     uneven = row_noise(now, log.noise[came, output], mean, std)
     noise = np.full(len(values), now.noise**2) if uneven is None else uneven.variance(now.noise**2)

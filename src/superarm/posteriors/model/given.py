@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import math
 
-from superarm.posteriors.model.conditioned import LEAST, kind_of
+from superarm.posteriors.model.conditioned import LEAST, Rows, kind_of
 from superarm.posteriors.model.model import Model
 from superarm.posteriors.model.noise import of_kind, scatter_of_expected
 from superarm.posteriors.model.shape import BINARY, LARGEST, Shape
-from superarm.posteriors.posterior import Posterior
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
 FEW = 3  # outcomes before a scale is taken from them
 
 
-def given_of(model: Model, output: int, posterior: Posterior | None) -> tuple[Shape, bool]:
+def given_of(model: Model, output: int, rows: Rows) -> tuple[Shape, bool]:
     """What is given of an output, moved to the mean and scale of its outcomes where they contradict it.
 
     With whether it is another than before.
     """
     assert model.features is not None
     assert model.log is not None
-    values, now = model.log.outcomes(output), None if model.shapes is None else model.shapes[output]
+    posterior, values, now = (
+        rows.posterior,
+        model.log.outcomes(output),
+        None if model.shapes is None else model.shapes[output],
+    )
     believed = None if posterior is None else model.learnt_by(posterior)[output]
-    kind = kind_of(model.kinds[output], posterior, model.log, output, model.columns, believed)
+    kind = kind_of(model.kinds[output], rows, output, believed)
     mean, std = (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
     if model.given is None:
         before = 0.0 if now is None or now.kind != kind else math.sqrt(now.constant)

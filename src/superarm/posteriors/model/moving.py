@@ -8,7 +8,7 @@ import numpy as np
 
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.model.breaks import SILENT, breaks, noise_at
-from superarm.posteriors.model.conditioned import Shapes, belief_at, posterior_of
+from superarm.posteriors.model.conditioned import Rows, Shapes, belief_at, posterior_of
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.given import given_of
 from superarm.posteriors.model.model import Model
@@ -39,11 +39,12 @@ def after_breaks(
         return model, posterior
     assert model.log is not None
     log, since, shapes = model.log, list(model.since), model.learnt_by(posterior)
-    belief = belief_at(posterior, log, model.columns) if model.uneven else None
+    rows = Rows(posterior, log, model.columns)
+    belief = rows.belief if model.uneven else None
     found = breaks(
         log,
         shapes,
-        (given_of(model, 0, posterior)[0].noise, given_of(model, 1, posterior)[0].noise),
+        (given_of(model, 0, rows)[0].noise, given_of(model, 1, rows)[0].noise),
         belief,
         model.alarm,
     )
@@ -52,7 +53,7 @@ def after_breaks(
     for output in list(found):
         noise, returned = noise_at(log, output, shapes[output], belief), model.returned
         judgement = Judgement.of(log, output, model.manner(learning), rng, returned=returned, noise=noise)
-        if judgement.without_break(shapes[output], given_of(model, output, posterior)[0]) >= found[output].normal:
+        if judgement.without_break(shapes[output], given_of(model, output, rows)[0]) >= found[output].normal:
             del found[output]
     if not found:
         return replace(model, alarm=model.alarm.answered(found=False)), posterior
@@ -82,12 +83,13 @@ def drifting(
     """
     assert model.log is not None
     now = model.learnt_by(posterior)
-    belief = belief_at(posterior, model.log, model.columns) if model.uneven else None
+    rows = Rows(posterior, model.log, model.columns)
+    belief = rows.belief if model.uneven else None
     shapes, given, looked = list(now), list(model.given or now), list[int]()
     for output in (1, 0, 1):
         moves = shapes[1 - output].memory > 0.0  # less is needed then
         again = output in looked and not moves
-        its_given, changed = given_of(model, output, posterior)
+        its_given, changed = given_of(model, output, rows)
         if shapes[output].memory or again or len(model.log.outcomes(output)) < learning.least:
             continue
         if changed and model.given is not None:

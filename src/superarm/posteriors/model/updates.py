@@ -9,7 +9,7 @@ import numpy as np
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
-from superarm.posteriors.model.conditioned import TRUST, belief_at, posterior_of, trusted
+from superarm.posteriors.model.conditioned import TRUST, Rows, belief_at, posterior_of, trusted
 from superarm.posteriors.model.evidence import STAYING, Judgement
 from superarm.posteriors.model.given import given_of
 from superarm.posteriors.model.log import MOST, Log, in_order
@@ -52,9 +52,10 @@ def after(
     rings, story, again = model.alarm.rings, model.story, log.total >= model.due
     due = posterior is None or (again and learning.due(model.decisions))
     look = again and learning.schedule is None and is_look(model.decisions)
+    searched = due and is_search(model.decisions) and log.whole
     if due or (rings and model.drifts):
         model, posterior = refitted(model, posterior, learning, rng)
-    if look or rings:
+    if rings or (look and (model.drifts or not searched)):  # a search has just looked for one in either output
         assert posterior is not None
         model, posterior = drifting(model, posterior, learning, rng)
     if due or look:
@@ -71,12 +72,18 @@ def after(
     return model, posterior
 
 
+def is_search(decisions: int) -> bool:
+    """Whether a refit after so many decisions looks for other structure, too."""
+    return decisions % 3 == 0 or decisions == 2
+
+
 def refitted(
     before: Model, posterior: Posterior | None, learning: Learning, rng: np.random.Generator
 ) -> tuple[Model, Posterior]:
     """The model with hyperparameters learnt anew and what the evidence asks for, and its posterior."""
     assert before.log is not None
-    given = [given_of(before, j, posterior) for j in (0, 1)]
+    rows = Rows(posterior, before.log, before.columns)
+    given = [given_of(before, j, rows) for j in (0, 1)]
     contradicted = any(changed for _, changed in given)
     uneven = bool(before.log.noise.any()) or any(shape.kind != NORMAL for shape, _ in given)
     by_itself = posterior is not None and before.shapes is None and not contradicted and not uneven
@@ -90,8 +97,8 @@ def refitted(
     now: tuple[Shape | None, Shape | None] = (None, None)
     if learnt is not None:  # rivals have learnt their hyperparameters, too
         now = before.learnt_by(learnt)
-    search = before.decisions % 3 == 0 or before.decisions == 2
-    belief = belief_at(posterior, before.log, before.columns) if uneven else None
+    search = is_search(before.decisions)
+    belief = rows.belief if uneven else None
     found = [_shape(before, j, now[j], *given[j], learning, rng, search, by_itself, belief) for j in (0, 1)]
     if posterior is not None and before.shapes is None and not uneven and not any(new for _, _, new in found):
         return before, posterior
