@@ -74,7 +74,7 @@ def verify(file: File, name: Name = "main") -> None:
     """Look through the journal, replay it from its first event, and compare; the exit code tells whether it is well."""
     with _session(file, name) as held:
         found = held.verify()
-        console.print(str(found), markup=False)
+        console.print(str(found), markup=False, soft_wrap=True)
         if not found.ok:
             raise typer.Exit(1)
 
@@ -93,6 +93,7 @@ def replay(
         except InvalidArgument as error:
             raise InvalidArgument("--at", error.expected, error.came) from None
         policy.save(out)
+        console.print(f"written: {out}", soft_wrap=True, markup=False)
 
 
 @session.command()

@@ -92,7 +92,7 @@ def test_a_file_without_a_session_is_told(tmp_path):
 
 
 def test_the_policy_as_it_was_is_saved(file, tmp_path):
-    said("replay", file, tmp_path / "now")
+    assert said("replay", file, tmp_path / "now").strip() == f"written: {tmp_path / 'now'}"
     said("replay", file, tmp_path / "then", "--at", 3)
     assert "--at: expected a whole number from 1 to 6, got 500" in said(
         "replay", file, tmp_path / "no", "--at", 500, code=1
