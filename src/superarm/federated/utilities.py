@@ -1,8 +1,8 @@
 """What an update is worth to the server: pluggable, and no claim that one of them makes better models.
 
 A utility is any function of the updates of a round, the model before it, and the server's loss; it gives a number for
-each update, or None where it cannot tell. On digits, ranking by any of these has not made better models than drawing
-lots among the requests that keep the limits: ``docs/federated_learning.md``.
+each update, or None where it cannot tell. On digits, ranking by these has made models that are hardly better than
+drawing lots among the requests that keep the limits: ``docs/federated_learning.md``.
 """
 
 from __future__ import annotations
