@@ -1,5 +1,7 @@
 """Catalogues: what is written is read, whole or not at all, and told from all others."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -140,3 +142,35 @@ def test_without_groups_there_is_one(tmp_path):
     with pytest.raises(InvalidArgument, match="rows"):
         arms.rows([2])
     assert len(arms.rows([])) == 0
+
+
+def test_the_address_of_a_bucket_is_not_taken_for_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    prior = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.3), noise_std=0.05)
+    for call in (
+        lambda: sa.Catalogue.write(a_frame(), "s3://bucket/arms", **NAMES),
+        lambda: sa.Catalogue.open("s3://bucket/arms"),
+        lambda: sa.fit_log(prior, "s3://bucket/*.parquet", contexts=["x"], outcomes=["a", "b"]),
+        lambda: sa.Learners.open("gs://bucket/users", np.eye(2), noise_std=0.1),
+    ):
+        with pytest.raises(InvalidArgument, match="not an address"):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_said_of_all_arms_is_looked_at_too(tmp_path):
+    sa.Catalogue.write(a_frame(), tmp_path / "arms", **NAMES, shards=2)
+    groups, manifest = tmp_path / "arms" / "groups.parquet", tmp_path / "arms" / "catalogue.json"
+    table, said = pl.read_parquet(groups), json.loads(manifest.read_text("utf-8"))
+    for changed in (table.with_columns(pl.col("x") + 1.0), table[1:], table.drop("y")):
+        changed.write_parquet(groups)
+        with pytest.raises(UnreadableFile, match=r"groups\.parquet: other rows"):
+            sa.Catalogue.open(tmp_path / "arms")
+    table.write_parquet(groups)
+    for wrong in ([], {}, said | {"shards": [{"rows": 3}]}, said | {"features": 3}, {**said, "contexts": None}):
+        manifest.write_text(json.dumps(wrong), "utf-8")
+        with pytest.raises(UnreadableFile):
+            sa.Catalogue.open(tmp_path / "arms")
+    del said["groups"]  # as older catalogues were
+    manifest.write_text(json.dumps(said), "utf-8")
+    assert sa.Catalogue.open(tmp_path / "arms").arms == 200

@@ -10,7 +10,7 @@ from pathlib import Path
 from superarm import storage
 from superarm.errors import DifferentPolicy, InvalidArgument, StoreUnavailable, UnreadableFile
 from superarm.learners.shared import SharedModel
-from superarm.places.files import alone, checked_path
+from superarm.places.files import alone, local_path
 from superarm.storage import storable
 
 SETTINGS = "learners.sa"
@@ -42,7 +42,7 @@ class Folder:
     @staticmethod
     def open(path: object, settings: LearnersFile | None) -> Folder:
         """Open a folder, or with settings make one."""
-        folder = checked_path("folder", path)
+        folder = local_path("folder", path)
         if not (folder / SETTINGS).exists():
             if settings is None:
                 raise InvalidArgument("folder", "learners; to make some, give their features", str(folder))

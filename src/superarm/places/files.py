@@ -26,6 +26,14 @@ def checked_path(argument: str, value: Any) -> Path:
         raise InvalidArgument(argument, "a path: text, or an object such as pathlib.Path", safe_repr(value)) from None
 
 
+def local_path(argument: str, value: Any) -> Path:
+    """A path of this machine: the address of a bucket would be taken for a folder of that name."""
+    path = checked_path(argument, value)
+    if isinstance(value, str) and "://" in value:
+        raise InvalidArgument(argument, "a path that every worker sees, not an address", safe_repr(value))
+    return path
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file: its new content appears at once and whole, or nothing changes."""
     temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")

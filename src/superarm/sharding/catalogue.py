@@ -16,6 +16,7 @@ import polars as pl
 from superarm.arguments import IntArray, Mask, listed, whole_number
 from superarm.errors import InvalidArgument, UnreadableFile, safe_repr
 from superarm.groups import Groups
+from superarm.places.files import local_path
 from superarm.posteriors.model.features import Features
 from superarm.sharding.writing import (
     GROUPS,
@@ -25,7 +26,6 @@ from superarm.sharding.writing import (
     SIZE,
     VERSION,
     Shard,
-    folder_path,
     rows_digest,
     write,
 )
@@ -42,7 +42,7 @@ class Catalogue:
     Attributes
     ----------
     folder
-                its path
+        its path
     contexts
         names of the context columns
     group, id
@@ -112,26 +112,32 @@ class Catalogue:
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Catalogue:
         """Open a catalogue; its files are read when they are needed."""
-        path = folder_path(folder)
+        path = local_path("folder", folder)
         try:
             said = json.loads((path / MANIFEST).read_text("utf-8"))
             table = pl.read_parquet(path / GROUPS)
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             raise UnreadableFile(f"{path}: no catalogue can be read there ({type(error).__name__})") from None
-        if said.get("version") != VERSION:
-            raise UnreadableFile(f"{path}: a catalogue of version {said.get('version')}; this superarm reads {VERSION}")
-        moments: dict[str, Any] = {name: np.array(values) for name, values in said["features"].items()}
-        return cls(
-            folder=path,
-            contexts=tuple(said["contexts"]),
-            group=said["group"],
-            id=said["id"],
-            also=tuple(said["also"]),
-            shards=tuple(Shard(**shard) for shard in said["shards"]),
-            features=Features(count=sum(shard["rows"] for shard in said["shards"]), **moments),
-            table=table,
-            digest=said["digest"],
-        )
+        if not isinstance(said, dict) or said.get("version") != VERSION:
+            version = said.get("version") if isinstance(said, dict) else None
+            raise UnreadableFile(f"{path}: a catalogue of version {version}; this superarm reads {VERSION}")
+        if "groups" in said and rows_digest(table) != said["groups"]:  # older catalogues do not say
+            raise UnreadableFile(f"{path / GROUPS}: other rows than those that were written")
+        try:
+            moments: dict[str, Any] = {name: np.array(values) for name, values in said["features"].items()}
+            return cls(
+                folder=path,
+                contexts=tuple(said["contexts"]),
+                group=said["group"],
+                id=said["id"],
+                also=tuple(said["also"]),
+                shards=tuple(Shard(**shard) for shard in said["shards"]),
+                features=Features(count=sum(shard["rows"] for shard in said["shards"]), **moments),
+                table=table,
+                digest=said["digest"],
+            )
+        except (LookupError, TypeError, AttributeError) as error:
+            raise UnreadableFile(f"{path / MANIFEST}: not as it was written ({type(error).__name__})") from None
 
     def __repr__(self) -> str:
         kept = "whole in one of them" if self.groups_whole else "split"

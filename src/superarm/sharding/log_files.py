@@ -107,6 +107,8 @@ def _files(log: Any) -> list[str]:
                 raise TypeError
         except TypeError:
             raise InvalidArgument("log", expected, safe_repr(each)) from None
+        if "://" in path:
+            raise InvalidArgument("log", f"{expected}, which every worker sees, not an address", safe_repr(path))
         if Path(path).is_dir():
             files += map(str, Path(path).glob("*.parquet"))
         elif Path(path).exists():

@@ -19,6 +19,7 @@ import polars as pl
 from superarm.arguments import Array, check_frame, flag, listed, whole_number
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.groups import Groups
+from superarm.places.files import local_path
 from superarm.posteriors.model.features import FARTHEST, Features
 from superarm.sharding.exact_sums import ExactSums
 from superarm.storage.content import digest
@@ -66,7 +67,7 @@ def write(
     if len(set(columns)) < len(columns):
         raise InvalidArgument("contexts", "columns that differ from each other and from those of labels", str(columns))
     number, keep = whole_number("shards", shards, 1, MOST_SHARDS), flag("whole", whole)
-    target = folder_path(folder)
+    target = local_path("folder", folder)
     try:
         taken = target.exists() and (not target.is_dir() or any(target.iterdir()))
         if not taken:
@@ -81,17 +82,6 @@ def write(
         _settle(pieces, target, names, group, id, further, number)
     finally:
         shutil.rmtree(pieces, ignore_errors=True)
-
-
-def folder_path(folder: Any) -> Path:
-    """The path of a folder."""
-    try:
-        path = Path(folder)
-        if b"\0" in os.fsencode(path):
-            raise ValueError
-    except (TypeError, ValueError):
-        raise InvalidArgument("folder", "the path of a folder", safe_repr(folder)) from None
-    return path
 
 
 def _names(argument: str, names: Any) -> list[str]:
@@ -205,10 +195,12 @@ def _settle(
         pl.concat(tables).group_by(LABEL, maintain_order=True).agg(pl.col(SIZE).sum(), pl.len().alias(PIECES), named)
     )
     labels = pl.DataFrame({LABEL: pl.Series(Groups.of(table[LABEL].to_list()).labels, dtype=table[LABEL].dtype)})
-    labels.join(table, on=LABEL, how="left", maintain_order="left").write_parquet(target / GROUPS)
+    groups = labels.join(table, on=LABEL, how="left", maintain_order="left")
+    groups.write_parquet(target / GROUPS)
     said = {"version": VERSION, "contexts": contexts, "group": group, "id": id, "also": also, "features": moments}
     facts = ["superarm.Catalogue", *said.values(), *([file.rows, file.digest] for file in files)]
     said["digest"] = digest(facts, [])
+    said["groups"] = rows_digest(groups)
     said["shards"] = [vars(file) for file in files]
     text = json.dumps(said, indent=1)
     (target / f"{MANIFEST}.new").write_text(text, "utf-8")
