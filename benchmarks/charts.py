@@ -24,6 +24,13 @@ TITLES = {
     "dimension": "dimension of the contexts",
     "groups": "groups",
 }
+HEADINGS = {
+    "n": "More observations",
+    "M": "More candidates",
+    "K": "More outcomes at once",
+    "dimension": "More features",
+    "groups": "More groups",
+}
 _NUMBERS = "datum.value >= 1000 ? format(datum.value, ',.0f') : format(datum.value, '~g')"
 
 
@@ -55,7 +62,8 @@ def growth(rows: list[dict[str, Any]]) -> alt.ConcatChart:
             for row in curves
             for value, seconds in zip(row["values"], row["seconds"], strict=True)
         )
-        panels.append(_panel(points, TITLES[varied], "ms a round" if varied != "K" else "ms an append"))
+        unit = "ms per round" if varied != "K" else "ms per append"
+        panels.append(_panel(points, TITLES[varied], unit).properties(title=HEADINGS[varied]))
     return _whole(panels, columns=3)
 
 
@@ -73,10 +81,13 @@ def stream(streams: list[dict[str, Any]]) -> alt.ConcatChart:
     ]
     points = pl.DataFrame(rows)
     panels = []
-    for column, title in (("median", "ms a round, mean"), ("memory", "memory of the process, MB")):
+    for column, heading, unit in (
+        ("median", "Time of a round", "ms per round, mean"),
+        ("memory", "Memory of the process", "MB"),
+    ):
         value = pl.col(column)
         drawn = points.drop_nulls(column).select("curve", "value", median=value, low=value, high=value)
-        panels.append(_panel(drawn, TITLES["n"], title, logarithmic=False))
+        panels.append(_panel(drawn, TITLES["n"], unit, logarithmic=False).properties(title=heading))
     return _whole(panels, columns=2)
 
 

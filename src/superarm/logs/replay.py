@@ -93,7 +93,7 @@ class Replay:
         )
         check_overlap(weights, wanted, used)
         cut = 1.0 - float(used.sum() / weights.sum())
-        return mean_and_interval(values, used, level=level, method=method, cut=cut)
+        return mean_and_interval(values, used, level=level, method=method, cut=cut, skewed=method == INVERSE)
 
     def kept(self, *, level: float = 0.95) -> Estimate:
         """Estimate the share of kept promises among all groups that the policy touches.
@@ -237,7 +237,7 @@ def _columns(rows: Sequence[tuple[float, float, float, float]]) -> Array:
 def _mean(rows: Sequence[tuple[float, float, float, float]], level: float, method: str) -> Estimate:
     values, weights, used, wanted = _columns(rows)
     check_overlap(weights, wanted, used)
-    return mean_and_interval(values, used, level=level, method=method)
+    return mean_and_interval(values, used, level=level, method=method, skewed=method == INVERSE)
 
 
 def _share(rows: Sequence[tuple[float, float, float, float]], level: float, method: str) -> Estimate:
