@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import date, timedelta
+from functools import lru_cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -133,12 +134,16 @@ def keeps(value: Any, kind: Any) -> bool:
 
     A class is no such object, nor is an array of NumPy, which has methods such as ``choose``.
     """
-    methods = [name for name, member in vars(kind).items() if name[0] != "_" and callable(member)]
     return (
         not isinstance(value, (type, np.ndarray, np.generic))
         and isinstance(value, kind)
-        and all(callable(getattr(value, name)) for name in methods)
+        and all(callable(getattr(value, name)) for name in _methods(kind))
     )
+
+
+@lru_cache(100)
+def _methods(kind: Any) -> list[str]:
+    return [name for name, member in vars(kind).items() if name[0] != "_" and callable(member)]
 
 
 def generator(argument: str, value: Any) -> np.random.Generator:

@@ -169,6 +169,10 @@ def as_number_column(column: Any, name: Any) -> Array:
 
 def _column(column: Any, name: str) -> tuple[Array, Labels]:
     """A column as numbers, and its categories where it is text."""
+    if type(column) is list and set(map(type, column)) == {float}:  # most often, of what comes as JSON
+        values = np.array(column)
+        if not np.isnan(values).any():
+            return values, None
     items = _items(column)
     if items is None:
         values = as_number_column(column, name)

@@ -32,6 +32,7 @@ class Metrics:
         self.replayed = counter("decisions_replayed", "Decisions that were asked for again.", "session")
         self.outcomes = counter("outcomes", "Outcomes that came.", "session", "what")
         self.decide_seconds = histogram("decide_seconds", "Of a decision, by phase.", "phase")
+        self._phases = [self.decide_seconds.labels(phase) for phase in ("queue", "decode", "session")]
         self.refused = counter("refused", "Requests that were not let in or turned away.", "why")
 
         def gauge(name: str, words: str, *labels: str) -> Gauge:
@@ -52,8 +53,8 @@ class Metrics:
             self.replayed.labels(session).inc()
         else:
             self.decisions.labels(session, "NONE" if decision.kind is None else decision.kind.name).inc()
-        for phase, seconds in (("queue", queue), ("decode", decode), ("session", time.perf_counter() - begun)):
-            self.decide_seconds.labels(phase).observe(seconds)
+        for phase, seconds in zip(self._phases, (queue, decode, time.perf_counter() - begun), strict=True):
+            phase.observe(seconds)
 
     def observed(self, session: str, receipt: Receipt) -> None:
         """Count outcomes."""

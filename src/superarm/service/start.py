@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -59,6 +60,7 @@ def serve(settings: Settings, *, said: Callable[[str], None]) -> None:
     )
     logs.configure(settings.log_level)
     sys.setswitchinterval(SHORT)
+    gc.freeze()  # what is loaded by now stays, and need not be looked through again and again
     serving(
         app,
         settings.bind,
