@@ -5,6 +5,7 @@ import pytest
 
 import superarm as sa
 from superarm.errors import InvalidArgument
+from superarm.wire.policies import policy_to_bytes
 from tests.sessions.shop import a_round, outcomes, policy
 
 POLICIES = {
@@ -48,3 +49,20 @@ def test_a_policy_that_cannot_use_it_is_told_nothing(tmp_path):
         decision = session.decide(a_round(1, arm_ids=list("abcdef")))
         with pytest.raises(InvalidArgument, match="noise_std: expected None, as CUCB"):
             session.observe(decision.id, decision.arms, outcomes(1, decision.arms), noise_std=0.1)
+
+
+@pytest.mark.parametrize("verb", ["fork", "reconfigure"])
+def test_another_policy_that_cannot_use_it_learns_the_outcomes_without(verb, tmp_path):
+    alone = sa.CUCB()
+    with sa.Session.open(tmp_path / "shop.db", policy=policy()) as session:
+        for t in range(1, 4):
+            decision = session.decide(a_round(t))
+            session.observe(decision.id, decision.arms, outcomes(t, decision.arms), noise_std=0.3)
+            alone.update(a_round(t), decision.arms, outcomes(t, decision.arms))
+        if verb == "fork":
+            session.fork(tmp_path / "other.db", sa.CUCB()).close()
+        else:
+            session.reconfigure(sa.CUCB())
+    with sa.Session.open(tmp_path / ("other.db" if verb == "fork" else "shop.db")) as again:
+        assert policy_to_bytes(again.policy) == policy_to_bytes(alone)
+        assert again.verify().ok

@@ -317,6 +317,13 @@ def test_a_restore_or_fork_that_fails_leaves_no_file(tmp_path, session):
         Session.restore(tmp_path / "nofolder", tmp_path / "r.db")
     with pytest.raises(sa.errors.InvalidArgument, match="policy"):
         session.fork(tmp_path / "r.db", sa.CUCB)
+    decision = session.decide(a_round(1))
+    session.observe(decision.id, decision.arms, outcomes(1, decision.arms))
+    flat = np.zeros((3, a_round(1).contexts.shape[1] + 1))  # of rounds with another number of features
+    other = policy()
+    other.update(sa.Round(t=1, contexts=flat, feasible=sa.AtMost(3)), [0], [[0.5, 0.5]])
+    with pytest.raises(sa.errors.InvalidArgument, match="contexts: expected"):
+        session.fork(tmp_path / "r.db", other)
     assert not (tmp_path / "r.db").exists()
 
 

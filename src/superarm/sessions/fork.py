@@ -6,16 +6,29 @@ import time
 from dataclasses import replace
 
 from superarm.arguments import instance
-from superarm.errors import Conflict
+from superarm.errors import Conflict, InvalidArgument, SuperarmError
 from superarm.policies.policy import Policy
 from superarm.sessions.base import check_teachable
 from superarm.sessions.events import Compacted, Configured, Corrected, Created, Event, Fact, Moved, Rebased, parts_of
 from superarm.sessions.fingerprint import fingerprint
-from superarm.sessions.parts import policy_to_part
+from superarm.sessions.parts import KeptParts, policy_to_part
 from superarm.sessions.running import Running
 from superarm.sessions.stores.store import Entry, Store
+from superarm.sessions.teaching import relearnt
 
 MANY = 1000  # events that are appended together
+
+
+def check_learns(running: Running, policy: Policy) -> None:
+    """Refuse, before anything is made, a policy that cannot learn what a session knows."""
+    check_teachable(running.store, policy)
+    try:
+        relearnt(running.store.events(), KeptParts(running.store), policy)
+    except SuperarmError:
+        raise
+    except Exception as error:  # of whatever the policy is made of
+        expected = "one that can learn from all outcomes of the session"
+        raise InvalidArgument("policy", expected, f"a {type(policy).__name__}, which fails: {error!r}") from error
 
 
 def forked(running: Running, other: Store, policy: Policy) -> None:
@@ -24,7 +37,6 @@ def forked(running: Running, other: Store, policy: Policy) -> None:
     if other.last():
         raise Conflict("there is a session already where the fork is to be; give it another path or name")
     last = running.durable().seq
-    check_teachable(running.store, policy)
     created = Created(policy=digest, settings=running.settings.to_data(), fingerprint=fingerprint())
     entries = [Entry(event=Event(seq=1, at=time.time(), fact=created), parts={digest: content})]
     seq, corrected = 1, False

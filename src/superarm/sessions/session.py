@@ -18,7 +18,7 @@ from superarm.sessions.decision import Decision
 from superarm.sessions.elsewhere import AskedElsewhere, Picking
 from superarm.sessions.export import checked_folder, imported, read_export
 from superarm.sessions.feedback import Feedback
-from superarm.sessions.fork import forked
+from superarm.sessions.fork import check_learns, forked
 from superarm.sessions.looks import Looks
 from superarm.sessions.outcomes import due, overdue
 from superarm.sessions.requests import Asked, checked_key, checked_text
@@ -178,6 +178,7 @@ class Session(Feedback, Looks):
         """Another session with the same decisions and outcomes, as if it had begun with another policy."""
         start.check_given(path, policy)
         start.check_new_name(name)
+        check_learns(self._running, policy)
         store = start.opened(path, name, durability)
         try:
             forked(self._running, store, policy)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -68,7 +69,7 @@ def taught(
         return policy
     assert isinstance(fact, Observed | Recorded | Expired)
     policy = policy if spare else copied(policy)
-    policy.update(parts.round(fact.round), *_outcomes(fact, force), **_noise(fact))
+    policy.update(parts.round(fact.round), *_outcomes(fact, force), **_noise(fact, policy.update))
     return policy
 
 
@@ -91,7 +92,8 @@ def _told(policy: DelayedPolicy, fact: Fact, parts: Parts, force: dict[Place, fl
         case Expired():
             policy.expired(fact.decision)
     if isinstance(fact, Observed | Recorded | Expired) and fact.arms:
-        policy.observed(fact.decision, parts.round(fact.round), *_outcomes(fact, force), **_noise(fact))
+        round, noise = parts.round(fact.round), _noise(fact, policy.observed)
+        policy.observed(fact.decision, round, *_outcomes(fact, force), **noise)
     return policy
 
 
@@ -106,9 +108,10 @@ def _outcomes(fact: Observed | Recorded | Expired, force: dict[Place, float] | N
     return np.array(fact.arms, dtype=np.intp), array_of(values)
 
 
-def _noise(fact: Observed | Recorded | Expired) -> dict[str, Any]:
+def _noise(fact: Observed | Recorded | Expired, learn: Callable[..., None]) -> dict[str, Any]:
+    """The noise that was told with outcomes, where the policy takes it; the one before this one may have."""
     noise = fact.noise_std if isinstance(fact, Observed) else None
-    return {} if noise is None else {"noise_std": noise}
+    return {} if noise is None or "noise_std" not in inspect.signature(learn).parameters else {"noise_std": noise}
 
 
 def _forced(value: float | None, place: Place, force: dict[Place, float]) -> float | None:
