@@ -8,7 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -395,12 +397,27 @@ def test_a_server_that_is_killed_twice_goes_on(tmp_path):
         assert session.verify().ok
 
 
+def test_faults_by_lot():
+    """A fifth of the requests raise, a tenth never answer, and one client lies, whatever it is asked."""
+    lots = Counter()
+    for server_round, client in itertools.product(range(1, 801), range(digits.CLIENTS)):
+        config = ConfigRecord({"server-round": server_round, "superarm.request": f"client 0{client}:9:2"})
+        said = SimpleNamespace(metadata=SimpleNamespace(message_type="train"), content={"config": config})
+        lots[digits.faults_by_lot(said)] += 1
+    honest = 800 * (digits.CLIENTS - 1)
+    assert lots["lie"] == 800
+    assert lots["raise"] / honest == pytest.approx(0.2, abs=0.02)
+    assert lots["silent"] / honest == pytest.approx(0.1, abs=0.02)
+
+
 def test_a_run_from_a_checkpoint_is_the_run(tmp_path):
     whole = digits.serve(tmp_path / "a" if (tmp_path / "a").mkdir() is None else tmp_path, 6)
     (tmp_path / "b").mkdir()
     first, second = digits.serve(tmp_path / "b", 3), digits.serve(tmp_path / "b", 6)
     assert ids(whole) == ids(first) + ids(second)
     assert [each.server_round for each in second.rounds] == [4, 5, 6]
+    for words in ("answered", "failed", "silent", "refused"):  # the faults are there
+        assert any(getattr(each, words) for each in whole.rounds)
     one, other = (digits.model_of(Checkpoint(tmp_path / name / "model.npz").read()[1]) for name in "ab")
     assert all(np.array_equal(mine, theirs) for mine, theirs in zip(one, other, strict=True))
     done = digits.serve(tmp_path / "b", 6)
