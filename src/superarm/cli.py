@@ -131,7 +131,7 @@ def run(
         ),
     ] = None,
     sweep: Annotated[
-        bool, typer.Option("--sweep", help="Add a grid of settings, to see what can be had for which price.")
+        bool, typer.Option("--sweep", help="Add a grid of settings, to see what each costs and gains.")
     ] = False,
     jobs: Jobs = CORES,
     on: On = None,
@@ -148,7 +148,7 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a study; the same command resumes it, whatever stopped it."""
+    """Run a study; the same command continues an interrupted one."""
     with plain_errors():
         chosen = None if policies is None else tuple(part.strip() for part in policies.split(",") if part.strip())
         experiment = study(name, data=data, console=console).with_changes(rounds=rounds, runs=runs, policies=chosen)

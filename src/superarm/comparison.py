@@ -1,4 +1,4 @@
-"""Policies side by side on an environment of one's own, in two lines."""
+"""Compare policies on your own environment, in two lines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WIDTH = 100  # of a printed table
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Results):
-    """What came of a comparison: one row a round, policy and run in ``frame``, and ``manifest`` says what was run."""
+    """Results of a comparison: ``frame`` has one row per round, policy and run, and ``manifest`` says what was run."""
 
     def table(self) -> pl.DataFrame:
         """One row a policy.
@@ -84,7 +84,7 @@ def compare(
     workers: int | str | Workers | None = None,
     **about: Any,
 ) -> Comparison:
-    """Let policies play the same rounds of an environment, in several runs, and say what each earned and kept.
+    """Compare policies on the same rounds of an environment, over several runs: what each earned and kept.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def compare(
     seed
         of all runs; in a run every policy meets the same arms and the same noise
     out
-        a folder, or the address of a bucket, that keeps the results; the same call goes on where an earlier one was
+        a folder, or the address of a bucket, that keeps the results; the same call continues where an earlier one
         stopped. None: nothing is kept
     workers
         as :func:`superarm.connect` takes them, by default one process a core; results do not depend on it
@@ -123,7 +123,7 @@ def run(
         as :func:`superarm.experiments.study` makes it
     out
         a folder, or the address of a bucket (``s3://``, ``gs://``, ``az://``; extra ``superarm[cluster]``), that keeps
-        the results; the same call goes on where an earlier one was stopped. None: nothing is kept
+        the results; the same call continues where an earlier one stopped. None: nothing is kept
     seed
         of all runs; in a run every policy meets the same arms and the same noise
     workers

@@ -58,7 +58,7 @@ def play(
     """Play and yield one row per round, in the columns of ``PLAYED``, and of ``OPTIMUM`` if ``benchmark``.
 
     Noise is drawn for every arm of a round, picked or not, so that all policies meet, arm by arm, the same. Where the
-    environment has a ``delay`` d, the outcomes of round t are told after round t + d was decided.
+        environment has a ``delay`` d, the policy gets the outcomes of round t after round t + d was decided.
     """
     arrivals, noise = stream(seed, "arrivals"), stream(seed, "noise")
     delay, waiting = _delay(environment), deque[tuple[Round, IntArray, Array]]()
@@ -152,7 +152,7 @@ def simulate(
     Parameters
     ----------
     policy
-        learns as it goes: afterwards it has seen the outcomes of every round
+        the policy; afterwards it has learnt from every round
     environment
         any object with ``rounds``, ``expected_outcomes`` and ``outcomes``, and perhaps a whole number ``delay``: after
         how many more rounds outcomes are told

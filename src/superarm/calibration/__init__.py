@@ -1,6 +1,6 @@
-"""Whether a policy is honest: intervals that hold as often as they say, promises that break as often as predicted.
+"""Whether a policy is honest: intervals contain outcomes, and promises break, as often as stated.
 
-For a log of one's own, :func:`coverage` or :func:`replay` and then :func:`verdicts`; for promised probabilities
+For your own log, use :func:`coverage` or :func:`replay` and then :func:`verdicts`; for promised probabilities
 :func:`promises` and then :func:`promises_verdict` or, by kind of round, :func:`promises_verdicts`.
 """
 

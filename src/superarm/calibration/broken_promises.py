@@ -58,8 +58,8 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
     selections
         of a policy that states each touched group's ``probability`` of keeping its promise
     kept
-        of each round, whether the groups kept their promise, by label (see :func:`kept`); groups of which nothing is
-        known are left out
+        for each round, whether each group kept its promise, by label (see :func:`kept`); leave out groups for which
+        this is unknown
 
     Returns
     -------
@@ -100,13 +100,13 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
 def promises_verdict(frame: pl.DataFrame) -> Verdict:
     """What follows from the counts of :func:`promises`, all rounds together.
 
-    A round counts once, so that the groups of a round may break together. Up to 1.2 times the predicted number is let
-    pass; a policy that breaks no more than that is called overconfident with a probability of at most 1 %. Where more
-    broke, but in too few rounds to rule out chance, the verdict is that there are too few to tell. Where promises are
-    judged by expected outcomes, mistakes also last from round to round: give one row for each independent run in place
-    of a round then. Probabilities are of expected outcomes, so where more broke than is tolerated the verdict also
-    says that noise in the outcomes can be the reason. Rounds of one kind cannot hide behind others: where ``frame`` has
-    a column ``kind``, a policy is also called overconfident that is so in rounds of one kind (see
+    A round counts once, because the groups of a round may break together. Up to 1.2 times the predicted number is
+    tolerated; a policy that breaks no more than that is called overconfident with a probability of at most 1 %. Where
+    more broke, but in too few rounds to rule out chance, the verdict is that there are too few to tell. Where promises
+    are judged by expected outcomes, mistakes also last from round to round: give one row for each independent run in
+    place of a round then. Probabilities are of expected outcomes, so where more broke than is tolerated the verdict
+    also says that noise in the outcomes can be the reason. Rounds of one kind cannot hide behind others: where
+    ``frame`` has a column ``kind``, a policy is also called overconfident that is so in rounds of one kind (see
     :func:`promises_verdicts`).
     """
     rows = _promised(frame)

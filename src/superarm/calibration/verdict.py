@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FALSE_ALARM = 0.01  # how often an honest posterior is called dishonest, at most
-TOLERATED_STD = 1.1  # a std that is off by this factor is let pass
+TOLERATED_STD = 1.1  # a standard deviation that is wrong by this factor is tolerated
 VISIBLE = 2.0  # a std that is off by this factor must be visible, or there is too little to tell
 _STAKES = np.array([1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 0.9])  # shares of what can be lost at most
 
@@ -58,7 +58,7 @@ class Verdict:
     finding
         honest, overconfident, underconfident, or too few to tell
     expected, observed
-        what was claimed and what came: shares of outcomes inside the intervals, or numbers of broken promises
+        what was claimed and what was observed: shares of outcomes inside the intervals, or numbers of broken promises
     units
         how many rounds (or runs) were judged
     evidence

@@ -17,9 +17,9 @@ class Environment(Protocol):
     """Generates rounds and answers for their arms.
 
     Any object with these three methods is an environment; there is nothing to inherit. All randomness comes from the
-    generators that it is handed, one for arrivals and one for noise, so that every policy meets the same rounds and,
-    arm by arm, the same noise. One whose outcomes come late may say so by a whole number ``delay``: those of round t
-    are told after round t + delay was decided.
+    two generators that are passed in, one for arrivals and one for noise, so every policy meets the same rounds and,
+    arm by arm, the same noise. If outcomes come late, the environment has a whole number ``delay``: a policy gets those
+    of round t after round t + delay was decided.
     """
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:

@@ -1,4 +1,4 @@
-"""Studies of one's own: any policies on any environment, run as the studies of the paper are."""
+"""Your own studies: any policies on any environment, run like the studies of the paper."""
 
 from __future__ import annotations
 
@@ -53,14 +53,15 @@ def study(
     name: str = "own",
     title: str | None = None,
 ) -> Experiment:
-    """A study of one's own, for :func:`superarm.compare` and ``superarm run study.py``.
+    """Define your own study, for :func:`superarm.compare` and ``superarm run study.py``.
 
     Parameters
     ----------
     policies
-        by a name of yours, what makes each policy anew in every run: a class or function that takes a seed, or nothing;
-        or a name that ``superarm list`` shows, with settings if you like ("cautious confidence=0.95"), which is told
-        nothing beforehand. The clairvoyant is always added, as rewards are measured beside its.
+        a mapping from names that you choose to what makes each policy, new in every run: a class or function that takes
+        a seed, or nothing; or a name that ``superarm list`` shows, with settings if you like ("cautious
+        confidence=0.95"); such a policy gets no prior knowledge. The clairvoyant is always added, because rewards are
+        relative to its reward.
     environment
         an environment that every run shares, or a function of the run's seed that makes one
     rounds, runs

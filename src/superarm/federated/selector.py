@@ -24,7 +24,7 @@ from superarm.sessions.session import Session
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of a request: its utility to the server and the leakage that the client measured; None: unknown."""
+    """The result of a request: its utility to the server, and the leakage that the client measured; None if unknown."""
 
     request: str  # its id
     utility: float | None

@@ -32,7 +32,7 @@ class Place(Protocol):
         ...
 
     def create(self, name: str, content: bytes) -> bool:
-        """Write a file where there is none, and say whether there was none; of several that try, one does it."""
+        """Create a file if there is none, and return whether it was created; if several try, one succeeds."""
         ...
 
     def names(self, below: str = "") -> Iterator[str]:

@@ -31,9 +31,9 @@ class Policy(Protocol):
 
 @runtime_checkable
 class DelayedPolicy(Policy, Protocol):
-    """A policy that is told which decisions are out, each by an id, so that it can mind them until outcomes come.
+    """A policy that knows which decisions still wait for outcomes, each by an id.
 
-    Whoever keeps decisions, as a session does, calls ``observed`` where it would call ``update``.
+    A caller that keeps decisions, such as a session, calls ``observed`` instead of ``update``.
     """
 
     def decided(self, decision: str, round: Round, selection: Selection) -> None:
@@ -59,7 +59,7 @@ class DelayedPolicy(Policy, Protocol):
 
 @runtime_checkable
 class RandomisingPolicy(Policy, Protocol):
-    """A policy that draws lots, and may know with which probability it picks an arm: what others learn from its log."""
+    """A policy that draws at random and may know its probabilities, so that its log can judge other policies."""
 
     def probabilities(self, round: Round, arms: Any) -> Array | None:
         """(k,) with which each of ``arms``, (k,), was to be picked; None where that is not known exactly."""

@@ -1,4 +1,4 @@
-"""The order in which all policies break ties: lots, drawn for each arm from what it is."""
+"""The order in which all policies break ties: a random number for each arm, derived from the arm itself."""
 
 from __future__ import annotations
 

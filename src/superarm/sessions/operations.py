@@ -117,7 +117,7 @@ def found(running: Running, id: Any) -> Answer[Decision]:
 def record(
     running: Running, asked: Asked, arms: Any, outcomes: Any, probabilities: Any, key: str | None, by: Any, digest: str
 ) -> Answer[Receipt]:
-    """Learn what somebody else picked, and what came of it."""
+    """Learn from somebody else's choice and its outcomes."""
     everything = tuple(range(len(asked.round)))
     places, values = checked_outcomes(asked.round, everything, arms, outcomes, by)
     chances = checked_probabilities(probabilities, len(places))

@@ -17,7 +17,7 @@ EXPECTED = "a number of processes >= 1, 'here', 'processes', 'processes:8', 'ray
 
 
 def connect(workers: int | str | Workers = "here") -> Workers:
-    """Workers, to be given as ``workers=`` to as many calls as you like; ``close()`` lets go of them.
+    """Connect to workers; pass them as ``workers=`` to any number of calls, and ``close()`` them at the end.
 
     Parameters
     ----------

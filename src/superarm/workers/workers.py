@@ -26,11 +26,11 @@ class Shared(Generic[S]):
 
 @runtime_checkable
 class Workers(Protocol):
-    """Those who do the tasks that are given to them; the fewer bytes a task takes and gives, the better."""
+    """Workers that run tasks; tasks with small arguments and results are best."""
 
     @property
     def number(self) -> int:
-        """How many tasks are worked on at a time."""
+        """How many tasks run at a time."""
         ...
 
     @property

@@ -114,5 +114,5 @@ class Account:
         return replace(self, balance=self.balance + payment.paid)
 
     def expired(self, payment: Payment) -> Account:
-        """Nobody knows whether the decision was played: the payment stays, the claim is void."""
+        """It is unknown whether the decision was played: the payment stays, and it earns nothing."""
         return self
