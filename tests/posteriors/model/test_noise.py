@@ -198,3 +198,18 @@ def test_whole_numbers_that_scatter_alike_are_no_counts():
         counts, prices = rng.poisson(2.0 + 40.0 * x), np.round(2.0 + 40.0 * x + rng.normal(size=x.shape)).clip(0.0)
         policy.update(round, np.arange(12), np.hstack([counts, prices]))
     assert [shape.kind for shape in policy.learner.model.shapes] == ["count", "normal"]
+
+
+@pytest.mark.parametrize("second", [0.0, 1.0])
+@pytest.mark.parametrize("first", ["clicks", "numbers"])
+def test_a_few_outcomes_that_are_all_alike_make_nothing_certain(first, second):
+    rng = np.random.default_rng(0)
+    prior = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.35, variance=0.1), 0.4, mean=0.5)
+    policy = sa.CautiousTCGPUCB(prior)
+    for t in (1, 2):
+        x, floor = rng.uniform(size=(8, 2)), sa.Mean() >= 0.2
+        round = sa.Round(t=t, contexts=x, groups=[0, 1] * 4, constraint=floor, feasible=sa.AtMost(4))
+        drawn = rng.integers(2, size=8) if first == "clicks" else rng.normal(0.5, 0.3, 8)
+        policy.update(round, np.arange(8), np.column_stack([drawn, np.full(8, second)]))
+    assert policy.learner.belief(round).std[:, 1].min() > 0.1
+    assert len(policy.select(round).arms), "an outcome that was not seen yet is not thought to be out of reach"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from superarm.arguments import Array
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
@@ -20,6 +21,8 @@ from superarm.posteriors.model.shape import BINARY, NORMAL, Shape
 from superarm.posteriors.model.story import adopted
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
+
+MANY = 100  # outcomes that are all alike, from which on they tell the noise
 
 
 def after(
@@ -72,6 +75,11 @@ def after(
     return model, posterior
 
 
+def alike(values: Array) -> bool:
+    """Whether outcomes are all alike, and too few to say that there is no noise: no click in ten tells no certainty."""
+    return 0 < len(values) < MANY and bool(np.ptp(values) == 0.0)
+
+
 def is_search(decisions: int) -> bool:
     """Whether a refit after so many decisions looks for other structure, too."""
     return decisions % 3 == 0 or decisions == 2
@@ -87,6 +95,7 @@ def refitted(
     contradicted = any(changed for _, changed in given)
     uneven = bool(before.log.noise.any()) or any(shape.kind != NORMAL for shape, _ in given)
     by_itself = posterior is not None and before.shapes is None and not contradicted and not uneven
+    by_itself = by_itself and not any(alike(before.log.outcomes(j)) for j in (0, 1))
     learnt = posterior
     if by_itself:
         assert isinstance(posterior, GaussianProcess | ExactPosterior)
@@ -133,7 +142,8 @@ def _shape(
         now = replace(now, mean=given.mean, constant=given.constant, kind=given.kind, usual=given.usual, noise=noise)
         if len(parameters(now.base)) != len(parameters(given.base)):  # features are of another kind than before
             now = replace(now, base=given.base)
-    if len(model.log.outcomes(output)) < learning.least:
+    values = model.log.outcomes(output)
+    if len(values) < learning.least or alike(values):
         return (given if changed or model.given is None else now), given, changed
     uneven, moves = None, model.shapes is not None and model.shapes[1 - output].memory > 0.0
     if belief is not None:
