@@ -58,6 +58,7 @@ CHECKS = {
     "load-kills": ["tests.service.load", "--seconds", "600", "--kill-every", "20"],
     "cases": ["tests.service.cases", "--cases", "5000"],
     "service": ["benchmarks.service"],
+    "health": ["tests.service.health"],
     "postgres": ["benchmarks.postgres"],
     "delays": ["benchmarks.delays"],
     "page": ["tests.service.long"],
