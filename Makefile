@@ -77,7 +77,8 @@ docs: $(DEV) ## the documentation site, in build/docs: strict, without the netwo
 docs-serve: $(DEV) ## the site at http://127.0.0.1:8000, built again when a page changes
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
-bench: $(DEV) $(if $(or $(if $(ONLY),,all),$(findstring posteriors,$(ONLY))),peers) ## all times against the peers and the floor, some 20 minutes (ONLY=posteriors,...: some)
+bench: $(if $(or $(if $(ONLY),,all),$(findstring sharded,$(ONLY)),$(findstring fit_log,$(ONLY))),$(CLUSTER)/.ready)
+bench: $(DEV) $(if $(or $(if $(ONLY),,all),$(findstring posteriors,$(ONLY))),peers) ## all times against the peers and the floor, some 40 minutes (ONLY=posteriors,...: some)
 	@$(ONE) $(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
 bench-quick: $(DEV) ## what got slower than the committed figures, in two minutes

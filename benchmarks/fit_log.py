@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,7 +21,7 @@ import polars as pl
 import superarm as sa
 from benchmarks.measure import Product, Spread, slope, timed
 from benchmarks.page import Listing
-from benchmarks.watch import Watch, with_ray
+from benchmarks.watch import Watch, apart, with_ray
 
 HEADING = "A posterior from a log"
 NOTES = (
@@ -75,8 +74,7 @@ def _on_engines(say: Callable[[str], None]) -> tuple[list[dict[str, Any]], list[
                 continue
             say(f"{MANY:,} rows on {on}{', one killed' if kill else ''}")
             words = [str(MANY), "--on", on, "--folder", folder, *(["--kill"] * kill)]
-            done = subprocess.run([python, "-m", "benchmarks.fit_log", *words], stdout=subprocess.PIPE, check=True)
-            found.append(json.loads(done.stdout.splitlines()[-1]))
+            found.append(apart(python, "benchmarks.fit_log", words))
     return found, missing
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ import polars as pl
 import superarm as sa
 from benchmarks.measure import slope
 from benchmarks.page import Listing
-from benchmarks.watch import Watch, with_ray
+from benchmarks.watch import Watch, apart, with_ray
 
 HEADING = "Millions of arms"
 NOTES = (
@@ -70,8 +69,7 @@ def run(*, small: bool, say: Callable[[str], None]) -> dict[str, Any]:
                 continue
             words = [str(arms), "--policy", who, "--on", on, "--folder", folder]
             words += ["--split"] * split + ["--kill"] * kill
-            found = subprocess.run([python, "-m", "benchmarks.sharded", *words], stdout=subprocess.PIPE, check=True)
-            rows.append(json.loads(found.stdout.splitlines()[-1]))
+            rows.append(apart(python, "benchmarks.sharded", words))
     return {"rows": rows, "missing": missing}
 
 

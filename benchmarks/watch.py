@@ -6,9 +6,11 @@ with it. So the system is asked again and again, and what it said last of a proc
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -16,6 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 TICK = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 EVERY = 0.5  # seconds
@@ -128,3 +131,13 @@ def with_ray() -> str | None:
         return sys.executable
     other = Path(__file__).parents[1] / ".venv-cluster" / "bin" / "python"
     return str(other) if other.exists() else None
+
+
+def apart(python: str, module: str, words: list[str]) -> dict[str, Any]:
+    """What a module of the benchmarks says of one measurement, in a process of its own: its last line."""
+    root = Path(__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
+    command = [python, "-m", module, *words]
+    ended = subprocess.run(command, cwd=root, env=environment, stdout=subprocess.PIPE, check=True)
+    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return found
