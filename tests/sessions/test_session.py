@@ -327,6 +327,24 @@ def test_a_restore_or_fork_that_fails_leaves_no_file(tmp_path, session):
     assert not (tmp_path / "r.db").exists()
 
 
+def test_a_fork_is_made_whole_or_not_at_all(session):
+    for t in range(1, 6):
+        decision = session.decide(a_round(t))
+        session.observe(decision.id, decision.arms, outcomes(t, decision.arms))
+    appended = []
+
+    class Counted(MemoryStore):
+        def append(self, entries):
+            appended.append([digest for entry in entries for digest in entry.parts])
+            super().append(entries)
+
+    forked = session.fork(Counted(), sa.CUCB())
+    assert len(forked.decisions()) == 5
+    assert forked.verify().ok
+    (digests,) = appended
+    assert len(digests) == len(set(digests))
+
+
 def test_mistakes_with_paths_and_deadlines_are_said_plainly(tmp_path, session):
     with pytest.raises(sa.errors.InvalidArgument, match=r"deadline: expected .* timedelta"):
         Session.open(tmp_path / "new.db", policy=policy(), deadline="7d")

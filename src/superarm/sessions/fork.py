@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import replace
 
 from superarm.arguments import instance
@@ -13,10 +14,8 @@ from superarm.sessions.events import Compacted, Configured, Corrected, Created, 
 from superarm.sessions.fingerprint import fingerprint
 from superarm.sessions.parts import KeptParts, policy_to_part
 from superarm.sessions.running import Running
-from superarm.sessions.stores.store import Entry, Store
+from superarm.sessions.stores.store import Behind, Entry, Store
 from superarm.sessions.teaching import relearnt
-
-MANY = 1000  # events that are appended together
 
 
 def check_learns(running: Running, policy: Policy) -> None:
@@ -32,14 +31,14 @@ def check_learns(running: Running, policy: Policy) -> None:
 
 
 def forked(running: Running, other: Store, policy: Policy) -> None:
-    """Write the facts of a session into an empty store, after another beginning."""
+    """Write the facts of a session into an empty store, after another beginning, all or nothing."""
     digest, content = policy_to_part(instance("policy", policy, Policy, "a policy (methods: select, update)"))
     if other.last():
         raise Conflict("there is a session already where the fork is to be; give it another path or name")
     last = running.durable().seq
     created = Created(policy=digest, settings=running.settings.to_data(), fingerprint=fingerprint())
     entries = [Entry(event=Event(seq=1, at=time.time(), fact=created), parts={digest: content})]
-    seq, corrected = 1, False
+    seq, corrected, known = 1, False, {digest}
     for event in running.store.events(1):
         if event.seq > last:
             break
@@ -47,16 +46,17 @@ def forked(running: Running, other: Store, policy: Policy) -> None:
         if isinstance(event.fact, Created | Configured | Moved | Rebased | Compacted):
             continue
         seq += 1
-        entries.append(Entry(event=replace(event, seq=seq), parts=_parts(running, event.fact)))
-        if len(entries) >= MANY:
-            other.append(entries)
-            entries = []
+        parts = _parts(running, event.fact, known)
+        known.update(parts)  # what recurs is held once
+        entries.append(Entry(event=replace(event, seq=seq), parts=parts))
     if corrected:
         entries.append(Entry(event=Event(seq=seq + 1, at=time.time(), fact=Rebased())))
-    if entries:
+    try:
         other.append(entries)
+    except Behind:
+        raise Conflict("somebody began a session where the fork is to be; give it another path or name") from None
 
 
-def _parts(running: Running, fact: Fact) -> dict[str, bytes]:
-    found = {digest: running.store.part(digest) for digest in parts_of(fact)}
+def _parts(running: Running, fact: Fact, known: Collection[str]) -> dict[str, bytes]:
+    found = {digest: running.store.part(digest) for digest in parts_of(fact) if digest not in known}
     return {digest: content for digest, content in found.items() if content is not None}
