@@ -61,9 +61,9 @@ class Figure:
     def row(self) -> list[str]:
         low, high = np.quantile(self.values, [0.25, 0.75])
         spread = f"{low:.2f} to {high:.2f}" if len(self.values) > 1 else ""
-        asked = f"at most {self.most:g}" if self.most is not None else f"at least {self.least:g}"
         if not self.asked:
             return [self.what, f"{self.middle:.2f}", spread, "", ""]
+        asked = f"at most {self.most:g}" if self.most is not None else f"at least {self.least:g}"
         return [self.what, f"{self.middle:.2f}", spread, asked, "met" if self.met else "MISSED"]
 
 
