@@ -21,6 +21,8 @@ AT_ONCE = 5  # groups opened in a round, at most: what they teach makes others c
 FEW = 10  # arms of a group that is opened, at most; one alone teaches too little to certify anything
 SAFER = 2.0  # times the least risk that a part of more arms may have
 RISKIEST = 0.6  # probability of a broken promise of an opening, at most
+DEAR = 0.25  # share of the funds from which on an opening is dear: most get cheaper as others are learnt from
+WAIT = 4  # a dear opening is made in every so many-th round, and alone
 PLACES = 0.5  # share of the places of a super arm that openings take, at most; a single one may be there
 TOLD = 0.3  # share of the variance that an arm of another group may explain: more, and the group is like others
 LOOKED_AT = 40  # groups of a round whose risk is worked out, at most
@@ -71,6 +73,8 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
             reasons.set(groups[i], Why.TOO_RISKY, needs)
         elif spent + cost > funds:
             reasons.set(groups[i], Why.UNPAID, needs)
+        elif cost > DEAR * funds and (chosen or round.t % WAIT):
+            reasons.set(groups[i], Why.LATER)
         elif len(chosen) < AT_ONCE and taken + sizes[i] <= places and teaches[parts[i]].any():
             chosen.append(i)
             spent, taken = spent + cost, taken + sizes[i]

@@ -123,7 +123,7 @@ def break_in(log: Log, output: int, shape: Shape, belief: Belief | None = None) 
     uneven = noise_at(log, output, shape, belief)
     noise = np.full(len(rows), shape.noise**2) if uneven is None else uneven.at(rows).variance(shape.noise**2)
     kernel = shape.kernel(log.contexts.shape[1], shape.columns)
-    values = log.values[rows, output] - shape.mean
+    values = log.values[rows, output] - shape.mean_at(log.keys[rows])
     return _break(kernel, noise, log.points(shape.columns)[rows], values, log.rounds[rows])
 
 

@@ -11,6 +11,7 @@ from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.model.log import Log
 from superarm.posteriors.model.noise import left_out, noises, recognised, row_noise, scatters_as_counts
 from superarm.posteriors.model.shape import COUNT, NORMAL, Shape
+from superarm.posteriors.model.standing import AroundThresholds
 from superarm.posteriors.outputs import Independent
 from superarm.posteriors.posterior import Belief, Posterior
 
@@ -33,7 +34,7 @@ def posterior_of(shapes: Shapes, log: Log, columns: int, belief: Belief | None =
     prior = GaussianProcess(
         (first.kernel(dimension, columns), second.kernel(dimension, columns)),
         (first.noise, second.noise),
-        mean=(first.mean, second.mean),
+        mean=_mean(shapes, dimension),
     )
     points, values = log.points(columns), np.where(log.present, log.values, np.nan)
     if belief is None:
@@ -42,6 +43,13 @@ def posterior_of(shapes: Shapes, log: Log, columns: int, belief: Belief | None =
     if len(log) > AGAIN:
         return begun
     return prior.condition(points, values, noises(shapes, log.noise, begun.predict(points)))
+
+
+def _mean(shapes: Shapes, dimension: int) -> tuple[float, float] | AroundThresholds:
+    """Of both outputs before any outcome."""
+    first, second = shapes
+    mean = (first.mean, second.mean)
+    return mean if second.promised is None else AroundThresholds(mean=mean, promised=second.promised, column=dimension)
 
 
 def belief_at(posterior: Posterior | None, log: Log, columns: int) -> Belief:

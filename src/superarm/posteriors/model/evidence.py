@@ -27,6 +27,7 @@ from superarm.posteriors.model.shape import (
     with_every_lengthscale,
     with_stationary,
 )
+from superarm.posteriors.model.standing import Promised
 
 ADOPTED = 3.0  # nats by which a shape with more in it must be better
 TELLING = 100  # rows from which on that is asked of group effects in full: a few outcomes cannot tell that groups agree
@@ -64,7 +65,8 @@ class Judgement:
     returned: bool  # whether groups come back, picked or not
     noise: RowNoise | None = None  # of these rows, where it differs
     moves: bool = False  # whether the other output drifts
-    differ: bool = False  # whether groups differ in the other output
+    differ: bool = False  # whether groups are presumed to differ, as they do in the other output
+    promised: Promised | None = None  # what the thresholds of groups may tell of them
 
     @staticmethod
     def of(
@@ -77,10 +79,12 @@ class Judgement:
         noise: RowNoise | None = None,
         moves: bool = False,
         differ: bool = False,
+        promised: Promised | None = None,
     ) -> Judgement:
         """On a sample of the rows; ``returned`` says that groups come back, whether or not they were picked again.
 
-        ``noise`` is of all rows, ``moves`` says that the other output drifts, ``differ`` that groups differ there.
+        ``noise`` is of all rows, ``moves`` says that the other output drifts, ``differ`` that groups are presumed to
+        differ, ``promised`` what their thresholds may tell.
         """
         rows = log.sample(output, min(learning.at_most, MOST_ROWS))
         return Judgement(
@@ -93,6 +97,7 @@ class Judgement:
             noise=None if noise is None else noise.at(rows),
             moves=moves,
             differ=differ,
+            promised=promised,
         )
 
     def fitted(self, now: Shape, given: Shape, starts: int = 1) -> tuple[Shape, float]:
@@ -121,7 +126,7 @@ class Judgement:
         columns = partial(self._columns, features)
         smoothness = partial(self._smoothness, SMOOTHER if features is not None else ADOPTED)
         # What drifts looks like groups that differ, and the other way round: they compete, and may both be right.
-        changes = (self._effects_or_moves, self._moves, smoothness, self._lengthscales, columns)
+        changes = (self._thresholds, self._effects_or_moves, self._moves, smoothness, self._lengthscales, columns)
         return self._best(now, given, changes)[:2]
 
     def drifting(self, now: Shape, given: Shape) -> tuple[Shape, Shape]:
@@ -158,6 +163,17 @@ class Judgement:
                     best, most = (found, its_given, its), its - evidence - needed
             now, given, evidence = best
         return now, given, evidence - before
+
+    def _thresholds(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """Groups whose outcomes lie around their thresholds, or no longer."""
+        if self.promised is None:
+            return
+        promised, sign = (self.promised, 1.0) if now.promised is None else (None, -1.0)
+        about = given.mean
+        if given.constant:  # it was taken from the outcomes
+            about -= sign * float(self.promised.at(self.log.keys[self.rows]).mean())
+        changed = partial(replace, mean=about, promised=promised)
+        yield changed(now), changed(given), -sign * TOO
 
     def _effects_or_moves(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         yield from self._effects(now, given, variance)
@@ -283,7 +299,7 @@ class Judgement:
         Those of uneven noise stay as they are.
         """
         points = self.log.points(columns)[self.rows]
-        values: Array = self.log.values[self.rows, self.output] - shape.mean
+        values: Array = self.log.values[self.rows, self.output] - shape.mean_at(self.log.keys[self.rows])
         each = values[:, None]
         if self.noise is not None:
             n = len(points)

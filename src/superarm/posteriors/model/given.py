@@ -27,7 +27,10 @@ def given_of(model: Model, output: int, rows: Rows) -> tuple[Shape, bool]:
     )
     believed = None if posterior is None else model.learnt_by(posterior)[output]
     kind = kind_of(model.kinds[output], rows, output, believed)
-    mean, std = (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
+    around = values
+    if now is not None and now.promised is not None:
+        around = values - now.promised.at(model.log.keys[model.log.present[:, output]])
+    mean, std = (float(around.mean()), float(around.std())) if len(values) else (0.0, 0.0)
     if model.given is None:
         before = 0.0 if now is None or now.kind != kind else math.sqrt(now.constant)
         scatter = scatter_of_expected(kind, values) if len(values) else 0.0

@@ -23,6 +23,7 @@ from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import Log, group_keys, with_columns
 from superarm.posteriors.model.noise import LIMITS, Kinds, noises
 from superarm.posteriors.model.shape import NORMAL, Shape
+from superarm.posteriors.model.standing import Standing
 from superarm.posteriors.model.story import NAMES
 from superarm.posteriors.model.words import shape_in_words
 from superarm.posteriors.outputs import Independent
@@ -35,7 +36,7 @@ SPREAD = 3.0  # of the prior of hyperparameters where none were given: guesses a
 LINES = 20  # of the story, the latest
 
 
-_NEW = {"kinds": (None, None), "alarm": SILENT, "since": (0, 0)}
+_NEW = {"kinds": (None, None), "alarm": SILENT, "since": (0, 0), "standing": Standing(lost=True)}
 
 
 @storable(upgrade=lambda fields: {**_NEW, **fields}, shapes={"labels": "G"})
@@ -55,6 +56,7 @@ class Model:
     kinds: Kinds = (None, None)  # of both outcomes, as declared; None: the outcomes tell
     alarm: Alarm = SILENT
     since: tuple[int, int] = (0, 0)  # of each output, the round of its latest break: what came before is forgotten
+    standing: Standing = field(default_factory=Standing)  # thresholds, as long as they stay with their groups
 
     @staticmethod
     def of(posterior: Posterior | None, kinds: Kinds = (None, None)) -> Model | None:
@@ -191,4 +193,5 @@ class Model:
         if self.features is not None:
             features = self.features.merged(features)
         returned = self.returned or bool(np.isin(labels, self.labels).any())
-        return replace(self, seen=seen, due=0, features=features, labels=labels, returned=returned)
+        standing = self.standing.after(round)
+        return replace(self, seen=seen, due=0, features=features, labels=labels, returned=returned, standing=standing)

@@ -19,6 +19,7 @@ from superarm.kernels.seasons import Seasons
 from superarm.kernels.stationary import Stationary
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.guess import guessed_kernel
+from superarm.posteriors.model.standing import Promised, Slope
 from superarm.storage import storable
 
 QUIET = 0.3  # first guess of the noise, as a share of the standard deviation of all outcomes
@@ -61,7 +62,7 @@ class Effects:
         return 2 if self.fresh else 1 if self.offset or self.deviation else 0
 
 
-_NEW = {"kind": NORMAL, "usual": 1.0, "memory": 0.0, "even": False, "seasons": ()}
+_NEW = {"kind": NORMAL, "usual": 1.0, "memory": 0.0, "even": False, "seasons": (), "promised": None}
 
 
 @storable(upgrade=lambda fields: {**_NEW, **fields})
@@ -79,6 +80,7 @@ class Shape:
     memory: float = 0.0  # rounds after which all but the constant has become another; 0: it stays as it is
     even: bool = False  # whether it turns evenly, and not by steps of a random walk
     seasons: tuple[tuple[float, float], ...] = ()  # periods in rounds, ascending, each with the size of what returns
+    promised: Promised | None = None  # by how much the mean of each group differs, as its threshold does
 
     @staticmethod
     def guess(features: Features, mean: float, std: float, *, every_column: bool = False) -> Shape:
@@ -104,6 +106,8 @@ class Shape:
         kernel = self.base
         if columns:
             kernel = GroupEffects(base=kernel, features=dimension, **vars(self.effects))
+        if self.promised is not None:
+            kernel = SumKernel(kernel, Slope(promised=self.promised, column=dimension))
         if self.memory:
             kernel = ProductKernel(kernel, Fading(column=dimension + 1, memory=self.memory, even=self.even))
         if self.seasons:
@@ -128,6 +132,9 @@ class Shape:
             assert isinstance(fading, Fading)
             memory = fading.memory
         moving = replace(self, noise=noise, memory=memory, seasons=seasons)
+        if self.promised is not None:
+            assert isinstance(kernel, SumKernel)
+            kernel = kernel.first
         if not isinstance(kernel, GroupEffects):
             return replace(moving, base=kernel)
         effects = Effects(offset=kernel.offset, deviation=kernel.deviation, fresh=kernel.fresh)
@@ -136,7 +143,11 @@ class Shape:
     @property
     def columns(self) -> int:
         """How many columns points need beside the features: the group, and t."""
-        return 2 if self.memory or self.seasons else self.effects.columns
+        return 2 if self.memory or self.seasons else max(self.effects.columns, int(self.promised is not None))
+
+    def mean_at(self, keys: Array) -> Array | float:
+        """Prior mean, (n,), in the groups of these keys."""
+        return self.mean if self.promised is None else self.mean + self.promised.at(keys)
 
     def having(self, like: Shape, variance: float, span: float) -> Shape:
         """With first guesses of the effects, the memory and the seasons that another shape has.
@@ -145,7 +156,7 @@ class Shape:
         """
         effects, memory = Effects.guess(like.effects.present, variance), MEMORY * span if like.memory else 0.0
         seasons = tuple((period, SEASON) for period in like.periods)
-        return replace(self, effects=effects, memory=memory, even=like.even, seasons=seasons)
+        return replace(self, effects=effects, memory=memory, even=like.even, seasons=seasons, promised=like.promised)
 
     @property
     def periods(self) -> tuple[float, ...]:
@@ -170,7 +181,8 @@ class Shape:
         sizes = len(parameters(self.base)) == len(parameters(other.base))
         fades = (self.memory > 0.0, self.even) == (other.memory > 0.0, other.even)
         moves = fades and self.periods == other.periods
-        return same and sizes and moves and self.effects.present == other.effects.present and self.kind == other.kind
+        groups = self.effects.present == other.effects.present and (self.promised is None) == (other.promised is None)
+        return same and sizes and moves and groups and self.kind == other.kind
 
     def in_kind_of(self, other: Shape) -> Shape:
         """With the stationary kernel of the kind that another shape has."""

@@ -40,6 +40,8 @@ def _changes(old: Shape | None, new: Shape) -> Iterator[str]:
         )
     if new.effects.present != old.effects.present:
         yield effects_in_words(new.effects)
+    if (new.promised is None) != (old.promised is None):
+        yield promised_in_words(new)
     if (new.memory > 0.0, new.even) != (old.memory > 0.0, old.even):
         yield drift_in_words(new)
     if new.periods != old.periods:
@@ -61,6 +63,13 @@ def effects_in_words(effects: Effects) -> str:
     if fresh:
         parts.append(f"a constant drawn anew in every round (standard deviation {effects.fresh**0.5:.3g})")
     return f"every group adds {' and '.join(parts)}" if parts else "groups add nothing of their own"
+
+
+def promised_in_words(shape: Shape) -> str:
+    """Whether thresholds tell what groups are like."""
+    if shape.promised is None:
+        return "the thresholds of groups tell nothing of their outcomes"
+    return "groups keep their thresholds, so outcomes are taken to be as far from those as in other groups"
 
 
 def drift_in_words(shape: Shape) -> str:

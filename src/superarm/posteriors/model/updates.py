@@ -142,6 +142,10 @@ def _shape(
         now = replace(now, mean=given.mean, constant=given.constant, kind=given.kind, usual=given.usual, noise=noise)
         if len(parameters(now.base)) != len(parameters(given.base)):  # features are of another kind than before
             now = replace(now, base=given.base)
+    promised = model.standing.promised if output == 1 else None
+    if now.promised is not None:
+        changed |= promised is None
+        now, given = replace(now, promised=promised), replace(given, promised=promised)
     values = model.log.outcomes(output)
     if len(values) < learning.least or alike(values):
         return (given if changed or model.given is None else now), given, changed
@@ -150,8 +154,9 @@ def _shape(
         uneven = row_noise(now, model.log.noise[:, output], belief.mean[:, output], belief.std[:, output])
     learning, returned = model.manner(learning), model.returned
     differ = model.shapes is not None and model.shapes[1 - output].effects.present in STAYING
+    differ |= promised is not None
     judgement = Judgement.of(
-        model.log, output, learning, rng, returned=returned, noise=uneven, moves=moves, differ=differ
+        model.log, output, learning, rng, returned=returned, noise=uneven, moves=moves, differ=differ, promised=promised
     )
     if not by_itself:
         given = given.having(now, given.size(model.log.contexts), model.log.span)

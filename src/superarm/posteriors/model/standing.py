@@ -1,0 +1,138 @@
+"""Thresholds that stay with their groups: whoever set them is presumed to have known the groups.
+
+A floor under the mean margin of a shop is agreed on with that shop, so shops of high floors have high margins. The
+groups with the easiest promises are picked first, and believed to be like all others they would tell that no other
+promise can be kept. So where every group keeps its threshold from round to round, and these differ, outcomes are
+modelled by how far they lie from the threshold of their group, until the evidence speaks against it. Thresholds that
+change from round to round tell nothing of groups and are left alone, as are those of promises that are not in the unit
+of one outcome (a sum, a count, a variance, Dixit-Stiglitz).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from superarm.arguments import Array
+from superarm.kernels.combinations import Combinable
+from superarm.rewards.simple import Max, Mean, Min
+from superarm.round import Round
+from superarm.storage import storable
+from superarm.storage.hashes import keys_of
+
+SLOPE = 0.4  # standard deviation, around 1, of what the mean of a group gains where its threshold is higher by 1
+MOST = 1000  # groups whose thresholds are remembered; with more, nothing is presumed
+
+
+@storable(shapes={"keys": "G", "shifts": "G"})
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Promised:
+    """How far the threshold of every group lies above that of all groups in the mean."""
+
+    keys: Array  # (G,) ascending
+    shifts: Array  # (G,)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Promised):
+            return NotImplemented
+        return np.array_equal(self.keys, other.keys) and np.array_equal(self.shifts, other.shifts)
+
+    def __hash__(self) -> int:
+        return hash(self.shifts.tobytes())
+
+    def at(self, keys: Array) -> Array:
+        """(n,) of the groups of these keys, 0 where a group is not known."""
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        shifts: Array = np.where(self.keys[places] == keys, self.shifts[places], 0.0)
+        return shifts
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class AroundThresholds:
+    """A prior mean of two numbers, the second of which follows the thresholds of groups.
+
+    Points have the key of the group at ``column``.
+    """
+
+    mean: tuple[float, float]
+    promised: Promised
+    column: int
+
+    def __call__(self, points: Array) -> Array:
+        values = np.tile(np.array(self.mean), (len(points), 1))
+        values[:, 1] += self.promised.at(points[:, self.column])
+        return values
+
+
+@storable
+@dataclass(frozen=True, kw_only=True)
+class Slope(Combinable):
+    """How much more or less than its threshold the mean of a group moves, ``k(x, y) = variance * s(x) * s(y)``.
+
+    Points have the key of the group at ``column``, which says how far its threshold lies from the mean, s. The variance
+    is not learnt: the outcomes of a few groups tell the slope itself.
+    """
+
+    promised: Promised
+    column: int
+    variance: float = SLOPE**2
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        shifts = (self.promised.at(points[:, self.column]) for points in (x, y))
+        product: Array = np.multiply.outer(*shifts)
+        product *= self.variance
+        return product
+
+    def diagonal(self, x: Array) -> Array:
+        shifts: Array = self.variance * np.square(self.promised.at(x[:, self.column]))
+        return shifts
+
+
+@storable(shapes={"keys": "G", "thresholds": "G"})
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Standing:
+    """Thresholds of all groups so far, and whether they stay."""
+
+    keys: Array = field(default_factory=lambda: np.empty(0))  # (G,) ascending
+    thresholds: Array = field(default_factory=lambda: np.empty(0))  # (G,)
+    again: bool = False  # whether a group came back with its threshold
+    lost: bool = False  # whether one came back with another, or they cannot be compared
+
+    def _check_fields(self) -> None:
+        """Keys ascend, and thresholds are numbers."""
+        if not (np.diff(self.keys) > 0.0).all() or not np.isfinite(self.thresholds).all():
+            raise ValueError("thresholds of no groups")
+
+    @property
+    def promised(self) -> Promised | None:
+        """What is presumed of groups; None where thresholds tell nothing."""
+        if self.lost or not self.again or np.ptp(self.thresholds) == 0.0:
+            return None
+        return Promised(keys=self.keys, shifts=self.thresholds - self.thresholds.mean())
+
+    def after(self, round: Round) -> Standing:
+        """With the thresholds of a round."""
+        if self.lost or not len(round):
+            return self
+        if len(round.promises) != 1 or not isinstance(round.promises[0].reward, Mean | Min | Max):
+            return LOST
+        promise = round.promises[0]
+        hashes = round.grouping.hashes[promise.groups]
+        keys, first = np.unique(keys_of(hashes), return_index=True)
+        thresholds = promise.thresholds[first]
+        known = np.isin(keys, self.keys)
+        before = self.thresholds[np.searchsorted(self.keys, keys[known])]
+        joined = np.concatenate([self.keys, keys[~known]])
+        if not np.array_equal(before, thresholds[known]) or len(joined) > MOST or not np.isfinite(thresholds).all():
+            return LOST
+        order = np.argsort(joined)
+        return Standing(
+            keys=joined[order],
+            thresholds=np.concatenate([self.thresholds, thresholds[~known]])[order],
+            again=self.again or bool(known.any()),
+        )
+
+
+LOST = Standing(lost=True)
