@@ -23,9 +23,11 @@ from superarm.posteriors.model.shape import (
     SEASON,
     Effects,
     Shape,
+    of_columns,
     stationary_kind,
     with_every_lengthscale,
     with_stationary,
+    without_columns,
 )
 from superarm.posteriors.model.standing import Promised
 
@@ -67,6 +69,7 @@ class Judgement:
     moves: bool = False  # whether the other output drifts
     differ: bool = False  # whether groups are presumed to differ, as they do in the other output
     promised: Promised | None = None  # what the thresholds of groups may tell of them
+    beside: tuple[int, ...] | None = None  # all features but those that only spell the group, where there are such
 
     @staticmethod
     def of(
@@ -80,11 +83,12 @@ class Judgement:
         moves: bool = False,
         differ: bool = False,
         promised: Promised | None = None,
+        beside: tuple[int, ...] | None = None,
     ) -> Judgement:
         """On a sample of the rows; ``returned`` says that groups come back, whether or not they were picked again.
 
         ``noise`` is of all rows, ``moves`` says that the other output drifts, ``differ`` that groups are presumed to
-        differ, ``promised`` what their thresholds may tell.
+        differ, ``promised`` what their thresholds may tell, ``beside`` which features do more than spell the group.
         """
         rows = log.sample(output, min(learning.at_most, MOST_ROWS))
         return Judgement(
@@ -98,6 +102,7 @@ class Judgement:
             moves=moves,
             differ=differ,
             promised=promised,
+            beside=beside,
         )
 
     def fitted(self, now: Shape, given: Shape, starts: int = 1) -> tuple[Shape, float]:
@@ -126,7 +131,8 @@ class Judgement:
         columns = partial(self._columns, features)
         smoothness = partial(self._smoothness, SMOOTHER if features is not None else ADOPTED)
         # What drifts looks like groups that differ, and the other way round: they compete, and may both be right.
-        changes = (self._thresholds, self._effects_or_moves, self._moves, smoothness, self._lengthscales, columns)
+        groups = (self._thresholds, self._spelled, self._effects_or_moves)
+        changes = (*groups, self._moves, smoothness, self._lengthscales, columns)
         return self._best(now, given, changes)[:2]
 
     def drifting(self, now: Shape, given: Shape) -> tuple[Shape, Shape]:
@@ -174,6 +180,23 @@ class Judgement:
             about -= sign * float(self.promised.at(self.log.keys[self.rows]).mean())
         changed = partial(replace, mean=about, promised=promised)
         yield changed(now), changed(given), -sign * TOO
+
+    def _spelled(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """A smooth function of the features beside those that only spell the group, which has effects instead.
+
+        Distances along one-hot columns are not those between other features, so one lengthscale fits neither. Once such
+        columns tell more than the group, they are back.
+        """
+        if self.beside is None:
+            whole = [without_columns(shape.base) for shape in (now, given)]
+            if whole[0] is not None and whole[1] is not None:
+                yield replace(now, base=whole[0]), replace(given, base=whole[1]), -np.inf
+        elif self.differ:
+            some = [of_columns(shape.base, self.beside) for shape in (now, given)]
+            if some[0] is not None and some[1] is not None:
+                effects = now.effects if now.effects.present in STAYING else Effects.guess(DEVIATION, variance)
+                its = Effects.guess(effects.present, variance)
+                yield replace(now, base=some[0], effects=effects), replace(given, base=some[1], effects=its), -TOO
 
     def _effects_or_moves(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         yield from self._effects(now, given, variance)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
+from superarm.posteriors.model.features import Features
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
 from superarm.storage.hashes import keys_of
@@ -158,6 +159,20 @@ def _spread(contexts: Array, n: int) -> IntArray:
 def with_columns(contexts: Array, keys: Array, rounds: Array, columns: int) -> Array:
     """Points: contexts (n, D), followed by so many of the two other columns."""
     return contexts if columns == 0 else np.column_stack([contexts, keys, rounds][: columns + 1])
+
+
+def beside_labels(log: Log, features: Features | None) -> tuple[int, ...] | None:
+    """The features that do more than spell the group; None where no feature spells it.
+
+    Features that are 0 or 1 spell the group where they are the same in all its rows, and no two groups share them.
+    """
+    if features is None or not features.binary.any() or len(features.graded) == len(features.numbers):
+        return None
+    _, spelled = np.unique(log.contexts[:, features.binary], axis=0, return_inverse=True)
+    pairs = np.unique(np.column_stack([spelled.ravel(), log.keys]), axis=0)
+    groups = len(np.unique(log.keys))
+    one_to_one = groups == len(pairs) == len(np.unique(pairs[:, 0]))
+    return tuple(features.graded.tolist()) if groups > 1 and one_to_one else None
 
 
 def in_order(round: Round, observed: Outcomes) -> Outcomes:

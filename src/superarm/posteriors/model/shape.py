@@ -181,6 +181,7 @@ class Shape:
         sizes = len(parameters(self.base)) == len(parameters(other.base))
         fades = (self.memory > 0.0, self.even) == (other.memory > 0.0, other.even)
         moves = fades and self.periods == other.periods
+        same &= isinstance(self.base, OfColumns) == isinstance(other.base, OfColumns)
         groups = self.effects.present == other.effects.present and (self.promised is None) == (other.promised is None)
         return same and sizes and moves and groups and self.kind == other.kind
 
@@ -237,6 +238,20 @@ def parts_of(kernel: Kernel) -> Iterator[Kernel]:
 def with_stationary(kernel: Kernel, kind: type[Stationary]) -> Kernel | None:
     """The kernel with the first of its stationary parts replaced by one of another kind; None where there is none."""
     return _changed(kernel, lambda part, _: kind(lengthscale=part.lengthscale, variance=part.variance), 0)
+
+
+def of_columns(kernel: Kernel, columns: tuple[int, ...]) -> Kernel | None:
+    """A stationary kernel with one lengthscale, of some of its columns alone; None of any other kernel."""
+    plain = isinstance(kernel, Stationary) and np.ndim(kernel.lengthscale) == 0
+    return OfColumns(base=kernel, columns=columns) if plain else None
+
+
+def without_columns(kernel: Kernel) -> Kernel | None:
+    """The kernel that :func:`of_columns` began with, of one lengthscale; None of any other kernel."""
+    if not isinstance(kernel, OfColumns) or kernel.names or not isinstance(kernel.base, Stationary):
+        return None
+    lengthscale = float(np.exp(np.log(kernel.base.lengthscale).mean()))
+    return replace(kernel.base, lengthscale=lengthscale)
 
 
 def with_every_lengthscale(kernel: Kernel, dimension: int) -> Kernel | None:

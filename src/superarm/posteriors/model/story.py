@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from superarm.kernels.columns import OfColumns
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.model.shape import BINARY, COUNT, NORMAL, Effects, Shape, stationary_kind
 
@@ -46,6 +47,8 @@ def _changes(old: Shape | None, new: Shape) -> Iterator[str]:
         yield drift_in_words(new)
     if new.periods != old.periods:
         yield seasons_in_words(new)
+    if isinstance(new.base, OfColumns) != isinstance(old.base, OfColumns):
+        yield spelled_in_words(new)
     if stationary_kind(new.base) is not stationary_kind(old.base):
         yield f"smoothness of {getattr(stationary_kind(new.base), '__name__', 'another kernel')}"
     elif len(parameters(new.base)) != len(parameters(old.base)):
@@ -70,6 +73,13 @@ def promised_in_words(shape: Shape) -> str:
     if shape.promised is None:
         return "the thresholds of groups tell nothing of their outcomes"
     return "groups keep their thresholds, so outcomes are taken to be as far from those as in other groups"
+
+
+def spelled_in_words(shape: Shape) -> str:
+    """Whether features that spell the group are part of the smooth function."""
+    if isinstance(shape.base, OfColumns):
+        return "features of 0 and 1 that only spell the group are left to what groups add"
+    return "features of 0 and 1 tell more than the group"
 
 
 def drift_in_words(shape: Shape) -> str:

@@ -13,7 +13,7 @@ from superarm.posteriors.learning import Learning
 from superarm.posteriors.model.conditioned import TRUST, Rows, belief_at, posterior_of, trusted
 from superarm.posteriors.model.evidence import STAYING, Judgement
 from superarm.posteriors.model.given import given_of
-from superarm.posteriors.model.log import MOST, Log, in_order
+from superarm.posteriors.model.log import MOST, Log, beside_labels, in_order
 from superarm.posteriors.model.model import Model
 from superarm.posteriors.model.moving import after_breaks, drifting, is_look, of_today
 from superarm.posteriors.model.noise import check_values, row_noise
@@ -155,8 +155,18 @@ def _shape(
     learning, returned = model.manner(learning), model.returned
     differ = model.shapes is not None and model.shapes[1 - output].effects.present in STAYING
     differ |= promised is not None
+    beside = None if model.given is None else beside_labels(model.log, model.features)
     judgement = Judgement.of(
-        model.log, output, learning, rng, returned=returned, noise=uneven, moves=moves, differ=differ, promised=promised
+        model.log,
+        output,
+        learning,
+        rng,
+        returned=returned,
+        noise=uneven,
+        moves=moves,
+        differ=differ,
+        promised=promised,
+        beside=beside,
     )
     if not by_itself:
         given = given.having(now, given.size(model.log.contexts), model.log.span)
