@@ -180,3 +180,13 @@ def test_promised_are_equal_by_value():
     assert hash(one) == hash(same)
     assert one != Promised(keys=np.array([1.0, 2.0]), shifts=np.array([-0.5, 0.6]))
     assert one != 1.0
+
+
+def test_groups_presumed_to_differ_have_functions_of_their_own_that_are_not_small():
+    """Those of three groups that hardly differ would be learnt to be next to nothing."""
+    model, _ = played(1.0, 8, "abc")
+    effects = model.shapes[1].effects
+    assert effects.deviation == 0.0 or effects.deviation >= 0.1
+    assert Effects(offset=1.0, deviation=0.02).at_least(0.1).deviation == 0.1
+    assert Effects(offset=1.0, deviation=0.3).at_least(0.1).deviation == 0.3
+    assert Effects(offset=1.0).at_least(0.1) == Effects(offset=1.0)

@@ -56,6 +56,10 @@ class Effects:
         """All of them, multiplied."""
         return Effects(offset=size * self.offset, deviation=size * self.deviation, fresh=size * self.fresh)
 
+    def at_least(self, deviation: float) -> Effects:
+        """With functions of groups' own, where there are such, of at least this share of the variance."""
+        return replace(self, deviation=max(self.deviation, deviation)) if self.deviation else self
+
     @property
     def columns(self) -> int:
         """How many columns points need beside the features: the group, and t."""

@@ -17,7 +17,7 @@ from superarm.posteriors.model.log import MOST, Log, beside_labels, in_order
 from superarm.posteriors.model.model import Model
 from superarm.posteriors.model.moving import after_breaks, drifting, is_look, of_today
 from superarm.posteriors.model.noise import check_values, row_noise
-from superarm.posteriors.model.shape import BINARY, NORMAL, Shape
+from superarm.posteriors.model.shape import BINARY, DEVIATION, NORMAL, Shape
 from superarm.posteriors.model.story import adopted
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
@@ -177,4 +177,6 @@ def _shape(
         best, given = judgement.best(now, given, None if model.given is not None else model.features)
         changed |= not best.alike(now)
         now = best
+    if now.promised is not None:  # few groups say little of how much groups may differ, and certificates rest on it
+        now = replace(now, effects=now.effects.at_least(DEVIATION))
     return now, given, changed
