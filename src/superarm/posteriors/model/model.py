@@ -9,6 +9,7 @@ very one that was given, with its hyperparameters learnt.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import Log, group_keys, with_columns
 from superarm.posteriors.model.noise import LIMITS, Kinds, noises
 from superarm.posteriors.model.shape import NORMAL, Shape
-from superarm.posteriors.model.standing import Standing
+from superarm.posteriors.model.standing import LOST, Standing
 from superarm.posteriors.model.story import NAMES
 from superarm.posteriors.model.words import shape_in_words
 from superarm.posteriors.outputs import Independent
@@ -36,10 +37,15 @@ SPREAD = 3.0  # of the prior of hyperparameters where none were given: guesses a
 LINES = 20  # of the story, the latest
 
 
-_NEW = {"kinds": (None, None), "alarm": SILENT, "since": (0, 0), "standing": Standing(lost=True)}
+_NEW = {"kinds": (None, None), "alarm": SILENT, "since": (0, 0)}
 
 
-@storable(upgrade=lambda fields: {**_NEW, **fields}, shapes={"labels": "G"})
+def _upgraded(fields: dict[str, Any]) -> dict[str, Any]:
+    """What an earlier version saved; one that has learnt goes on without presuming anything of thresholds."""
+    return {**_NEW, "standing": LOST if fields.get("log") is not None else Standing(), **fields}
+
+
+@storable(upgrade=_upgraded, shapes={"labels": "G"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model:
     """State of a model beside its posterior; replaced, never changed."""
