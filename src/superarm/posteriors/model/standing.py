@@ -1,11 +1,12 @@
-"""Thresholds that stay with their groups: whoever set them is presumed to have known the groups.
+"""Floors that stay with their groups: whoever set them is presumed to have known the groups.
 
 A floor under the mean margin of a shop is agreed on with that shop, so shops of high floors have high margins. The
 groups with the easiest promises are picked first, and believed to be like all others they would tell that no other
 promise can be kept. So where every group keeps its threshold from round to round, and these differ, outcomes are
 modelled by how far they lie from the threshold of their group, until the evidence speaks against it. Thresholds that
 change from round to round tell nothing of groups and are left alone, as are those of promises that are not in the unit
-of one outcome (a sum, a count, a variance, Dixit-Stiglitz).
+of one outcome (a sum, a count, a variance, Dixit-Stiglitz). So are upper limits: what somebody would suffer at most, as
+a client that limits what it leaks, is a wish, and says little of what comes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from superarm.arguments import Array
 from superarm.kernels.combinations import Combinable
+from superarm.rewards.group_reward import Sense
 from superarm.rewards.simple import Max, Mean, Min
 from superarm.round import Round
 from superarm.storage import storable
@@ -116,9 +118,11 @@ class Standing:
         """With the thresholds of a round."""
         if self.lost or not len(round):
             return self
-        if len(round.promises) != 1 or not isinstance(round.promises[0].reward, Mean | Min | Max):
+        if len(round.promises) != 1:
             return LOST
         promise = round.promises[0]
+        if promise.sense is not Sense.AT_LEAST or not isinstance(promise.reward, Mean | Min | Max):
+            return LOST
         hashes = round.grouping.hashes[promise.groups]
         keys, first = np.unique(keys_of(hashes), return_index=True)
         thresholds = promise.thresholds[first]
