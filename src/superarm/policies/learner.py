@@ -213,7 +213,7 @@ class LearningPolicy(StorablePolicy):
             ]
         else:
             assert model.log is not None
-            learnt = f"decisions with outcomes: {model.decisions}; arms in them: {model.log.total}"
+            learnt = f"decisions with outcomes: {model.decisions}; rows of outcomes: {model.log.total}"
             own = [] if model.shapes is not None else [f"as given, with what was learnt: {learner.posterior!r}"]
             lines = [learnt, *own, *model.lines()]
         watch = vars(self).get("watch")

@@ -216,7 +216,10 @@ class Running:
         """The event that answered a key, if it asked for the same."""
         known = None if key is None else self.journal.keyed(key)
         if known is not None and known.request != request:
-            raise UsedKey(f"key {key!r} was used for another request (event {known.seq}, {known.kind}); use a new key")
+            raise UsedKey(
+                f"key {key!r} was used for another request (event {known.seq}, {known.kind}); a decision made "
+                f"for it is decision(key={key!r}); only for something new use a new key"
+            )
         return known
 
     def standing(self, id: object) -> Standing:

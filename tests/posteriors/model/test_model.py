@@ -363,7 +363,7 @@ def test_a_policy_prints_what_it_adopted():
     for round, arms, values in stream(DIFFER, 6):
         policy.update(round, arms, values)
     printed = str(policy)
-    assert printed.startswith("CautiousTCGPUCB\n  decisions with outcomes: 6; arms in them: 60\n")
+    assert printed.startswith("CautiousTCGPUCB\n  decisions with outcomes: 6; rows of outcomes: 60\n")
     assert "every group adds" in printed
     assert "noise" in printed
     assert len(repr(policy)) < 300
