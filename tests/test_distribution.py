@@ -94,7 +94,7 @@ def test_the_wheel_installs_and_the_first_example_runs(wheel, version, tmp_path,
     for words in (locked, ["--no-deps", str(wheel)]):
         ended = subprocess.run([*install, *words], capture_output=True, text=True)
         assert ended.returncode == 0, ended.stderr
-    ((_, example),) = code_blocks(ROOT / "README.md")
+    (_, example), *_ = code_blocks(ROOT / "README.md")
     (tmp_path / "example.py").write_text(example, encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     work = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True}

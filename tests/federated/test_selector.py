@@ -321,3 +321,24 @@ def test_wrong_outcomes_change_nothing(outcomes):
     with pytest.raises(InvalidArgument):
         selector.observe(proposal, fake(proposal) * 2)
     assert selector.observe(proposal, fake(proposal)) == 2 * len(proposal)
+
+
+def test_a_client_with_nothing_on_its_menu_is_not_asked():
+    """And the others are."""
+
+    def menu(profile):
+        return [] if profile.client_id == "c0" else [Request(client_id=profile.client_id, num_records=4, local_steps=2)]
+
+    proposal = RequestSelector(menu=menu).propose(1, profiles(), 1.0)
+    assert {request.client_id for request in proposal.requests} <= {"c1", "c2", "c3"}
+    assert len(proposal.requests) > 0
+
+
+def test_what_was_withdrawn_is_not_handed_out_again(tmp_path):
+    with sa.Session.open(tmp_path / "server.db", policy=sa.CautiousTCGPUCB()) as session:
+        selector = RequestSelector(session)
+        selector.propose(1, profiles(), 1.0)
+        session.withdraw(session.decision(key="round 1").id)
+        with pytest.raises(Conflict, match="round 1 was withdrawn"):
+            selector.propose(1, profiles(), 1.0)
+        assert len(selector.propose(2, profiles(), 1.0).requests) > 0

@@ -127,10 +127,13 @@ class RequestSelector:
         if server_round < self._latest:
             raise InvalidArgument("server_round", f"larger than all before ({self._latest})", server_round)
         requests = [request for profile in clients for request in self._offered(profile)]
+        asked = {request.client_id for request in requests}
         parts = {
             "contexts": np.array([request.context(loss) for request in requests]).reshape(len(requests), 3),
             "groups": [request.client_id for request in requests],
-            "constraint": Max() <= {profile.client_id: profile.limit for profile in clients} if requests else None,
+            "constraint": Max() <= {each.client_id: each.limit for each in clients if each.client_id in asked}
+            if requests
+            else None,
             "feasible": self.feasible,
             "arm_ids": [request.id for request in requests],
         }
@@ -292,6 +295,8 @@ class _Durable:
             decision = self._session.decision(key=key)
         except UnknownDecision:
             return None
+        if decision.state == "withdrawn":
+            raise Conflict(f"{key} was withdrawn: whoever asks again means to act upon it; propose the next round")
         return decision.arm_ids or (), decision.selection
 
     def decide(self, key: str, t: int, parts: dict[str, Any]) -> Chosen:

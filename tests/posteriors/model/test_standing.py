@@ -70,8 +70,9 @@ def test_promises_about_one_outcome_are_in_its_unit(reward):
         replace(round_at(2), constraint={"a": sa.Mean() >= 0.0, "b": sa.Sum() >= 0.5}),
         replace(round_at(2), constraint=None),
         replace(round_at(2), constraint=sa.Mean() <= FLOORS),
+        round_at(2, {**FLOORS, "g": -1e155}),
     ],
-    ids=["another threshold", "sum", "variance", "two kinds", "none", "upper limits"],
+    ids=["another threshold", "sum", "variance", "two kinds", "none", "upper limits", "beyond all outcomes"],
 )
 def test_thresholds_that_change_or_cannot_be_compared_tell_nothing_for_ever(later):
     assert standing_after(round_at(1), later, round_at(3), round_at(4)).promised is None

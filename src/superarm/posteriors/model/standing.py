@@ -24,6 +24,7 @@ from superarm.storage import storable
 from superarm.storage.hashes import keys_of
 
 SLOPE = 0.4  # standard deviation, around 1, of what the mean of a group gains where its threshold is higher by 1
+FARTHEST = 1e100  # thresholds beyond tell nothing of outcomes, which are nearer to 0
 MOST = 1000  # groups whose thresholds are remembered; with more, nothing is presumed
 
 
@@ -129,7 +130,8 @@ class Standing:
         known = np.isin(keys, self.keys)
         before = self.thresholds[np.searchsorted(self.keys, keys[known])]
         joined = np.concatenate([self.keys, keys[~known]])
-        if not np.array_equal(before, thresholds[known]) or len(joined) > MOST or not np.isfinite(thresholds).all():
+        near = len(joined) <= MOST and (np.abs(thresholds) < FARTHEST).all()
+        if not near or not np.array_equal(before, thresholds[known]):
             return LOST
         order = np.argsort(joined)
         return Standing(
