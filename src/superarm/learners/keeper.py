@@ -137,7 +137,7 @@ class Keeper:
             except BlockingIOError:
                 if time.monotonic() > until:
                     raise StoreUnavailable(f"{lock.with_suffix('.log')}: another process has this log open") from None
-                time.sleep(0.05)
+                time.sleep(0.05)  # it ends with the patience; who was killed lets go at once
 
     def _replayed(self, number: int, batches: int) -> Partition:
         """A partition from its log, after so many batches; what comes later is taken back."""

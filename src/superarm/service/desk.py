@@ -48,7 +48,7 @@ class Job(Generic[A]):
             self.wait = next(self.steps)
         except StopIteration as end:
             self.value = end.value
-        except BaseException as error:
+        except BaseException as error:  # whatever it is: whoever awaits the call is told, in the event loop
             self.error = error
 
     def end(self) -> None:

@@ -146,10 +146,8 @@ class Actors:
                     found[number] = ray.get(reference)
                 except ray.exceptions.RayTaskError as error:
                     errors.append(error.cause if isinstance(error.cause, BaseException) else error)
-                except (
-                    ray.exceptions.RayError
-                ):  # it was ended, or cannot be reached: then it must not live on beside another
-                    self._end(number)
+                except ray.exceptions.RayError:
+                    self._end(number)  # or, where it only cannot be reached, it would live on beside another
                     self._repeated += repeats < retries
                     continue
                 del waiting[number]

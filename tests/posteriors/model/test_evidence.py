@@ -55,7 +55,7 @@ def test_more_smoothness_than_is_believed_needs_more():
     """A kernel that is too smooth is sure of what is not so; one that is too rough is only slow."""
     judgement = Judgement.of(logged(Truth()), 0, LEARNING, np.random.default_rng(0))
     now = Shape(base=sa.Matern52(lengthscale=0.5), noise=0.1)
-    rivals = judgement._smoothness(3.0, now, now, 1.0)
+    rivals = judgement.rivals.smoothness(3.0, now, now, 1.0)
     assert [(type(rival.base), needed) for rival, _, needed in rivals] == [
         (sa.SquaredExponential, 3.0),
         (sa.Matern32, 1.0),
@@ -103,8 +103,8 @@ def test_groups_that_differ_in_one_output_are_presumed_to_differ_in_the_other(di
     """Clicks are so noisy that they hardly tell; a reward that is sure of itself would leave groups untried."""
     judgement = Judgement.of(logged(Truth(), rounds=40), 0, LEARNING, np.random.default_rng(0), differ=differ)
     with_offset = Shape(base=SHAPE.base, noise=0.1, effects=Effects(offset=0.1))
-    needed = {rival.effects.present: nats for rival, _, nats in judgement._effects(SHAPE, SHAPE, 1.0)}
-    back = {rival.effects.present: nats for rival, _, nats in judgement._effects(with_offset, with_offset, 1.0)}
+    needed = {rival.effects.present: nats for rival, _, nats in judgement.rivals.effects(SHAPE, SHAPE, 1.0)}
+    back = {rival.effects.present: nats for rival, _, nats in judgement.rivals.effects(with_offset, with_offset, 1.0)}
     assert needed[True, False, False] == needed[True, True, False] == (-2.0 if differ else 3.0)
     assert back[False, False, False] == (2.0 if differ else 0.0)
     assert needed[False, False, True] == 3.0
@@ -129,7 +129,7 @@ def test_groups_with_functions_of_their_own_keep_them_unless_much_speaks_against
     """Of groups that do not come back nobody can tell whether what they add would stay."""
     judgement = Judgement.of(logged(Truth(effect=0.5)), 0, LEARNING, np.random.default_rng(0), returned=returned)
     now = Shape(base=SHAPE.base, noise=0.1, effects=Effects(offset=0.1, deviation=0.1))
-    needed = {rival.effects.present: nats for rival, _, nats in judgement._effects(now, now, 1.0)}
+    needed = {rival.effects.present: nats for rival, _, nats in judgement.rivals.effects(now, now, 1.0)}
     assert needed[False, False, False] == needed[True, False, False] == 6.0
     assert needed[False, False, True] == (6.0 if returned else 2.0)
 

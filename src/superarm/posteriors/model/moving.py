@@ -97,7 +97,7 @@ def drifting(
         looked.append(output)
         noise, returned = noise_at(model.log, output, now[output], belief), model.returned
         judgement = Judgement.of(
-            model.log, output, model.manner(learning), rng, returned=returned, noise=noise, moves=moves
+            model.log, output, model.manner(learning), rng, returned=returned, noise=noise, drifts=moves
         )
         shapes[output], given[output] = judgement.drifting(now[output], its_given)
     both: Shapes = (shapes[0], shapes[1])

@@ -11,12 +11,13 @@ from superarm.kernels.kernel import parameters
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.model.conditioned import TRUST, Rows, belief_at, posterior_of, trusted
-from superarm.posteriors.model.evidence import STAYING, Judgement
+from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.given import given_of
 from superarm.posteriors.model.log import MOST, Log, beside_labels, in_order
 from superarm.posteriors.model.model import Model
 from superarm.posteriors.model.moving import after_breaks, drifting, is_look, of_today
 from superarm.posteriors.model.noise import check_values, row_noise
+from superarm.posteriors.model.rivals import STAYING, Known
 from superarm.posteriors.model.shape import BINARY, DEVIATION, NORMAL, Shape
 from superarm.posteriors.model.story import adopted
 from superarm.posteriors.posterior import Belief, Posterior
@@ -149,25 +150,15 @@ def _shape(
     values = model.log.outcomes(output)
     if len(values) < learning.least or alike(values):
         return (given if changed or model.given is None else now), given, changed
-    uneven, moves = None, model.shapes is not None and model.shapes[1 - output].memory > 0.0
+    uneven, drifts = None, model.shapes is not None and model.shapes[1 - output].memory > 0.0
     if belief is not None:
         uneven = row_noise(now, model.log.noise[:, output], belief.mean[:, output], belief.std[:, output])
-    learning, returned = model.manner(learning), model.returned
+    learning = model.manner(learning)
     differ = model.shapes is not None and model.shapes[1 - output].effects.present in STAYING
     differ |= promised is not None
-    beside = None if model.given is None else beside_labels(model.log, model.features)
-    judgement = Judgement.of(
-        model.log,
-        output,
-        learning,
-        rng,
-        returned=returned,
-        noise=uneven,
-        moves=moves,
-        differ=differ,
-        promised=promised,
-        beside=beside,
-    )
+    beside = beside_labels(model.log, model.features) if search and model.given is not None else None
+    known = Known(returned=model.returned, drifts=drifts, differ=differ, promised=promised, beside=beside)
+    judgement = Judgement.of(model.log, output, learning, rng, noise=uneven, **known)
     if not by_itself:
         given = given.having(now, given.size(model.log.contexts), model.log.span)
         now, _ = judgement.fitted(now, given, starts=2 if search else 1)

@@ -1,0 +1,201 @@
+"""What a shape could be instead: its rivals, each with the nats by which it must be better.
+
+What is presumed of groups, what a prior promises of smoothness and what may drift is decided here; how probable each
+rival makes the outcomes is judged in :mod:`superarm.posteriors.model.evidence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypedDict
+
+import numpy as np
+
+from superarm.arguments import IntArray
+from superarm.kernels.stationary import Matern32, Matern52, SquaredExponential, Stationary
+from superarm.posteriors.model.features import Features
+from superarm.posteriors.model.log import Log
+from superarm.posteriors.model.shape import (
+    MEMORY,
+    SEASON,
+    Effects,
+    Shape,
+    of_columns,
+    stationary_kind,
+    with_every_lengthscale,
+    with_stationary,
+    without_columns,
+)
+from superarm.posteriors.model.standing import Promised
+
+ADOPTED = 3.0  # nats by which a shape with more in it must be better
+TELLING = 100  # rows from which on that is asked of group effects in full: a few outcomes cannot tell that groups agree
+SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter; ADOPTED of more than was given
+MOVES = 6.0  # nats by which a drift must be better: it is looked for more often than the rest
+MOVES_TOO = 2.0  # the same where the other output drifts
+SHORTEST = 4.0  # rounds that outcomes must be of before a drift is looked for
+BENEFIT_OF_DOUBT = 2.0  # nats by which anything else must be better than groups with functions of their own
+LESS = 6.0  # the same of groups that differ less, or come back and differ anew: certificates rest on what they are
+TOO = 2.0  # nats by which outcomes must speak against groups that differ, where they differ in the other output
+NOTHING, OFFSET, DEVIATION = (False, False, False), (True, False, False), (True, True, False)
+FRESH = (False, False, True)
+STAYING = (OFFSET, DEVIATION)
+# Which group effects there may be (offset, deviation, fresh), and how many parts each counts as.
+EFFECTS = {NOTHING: 0, DEVIATION: 1, OFFSET: 1, FRESH: 1, (True, False, True): 2}
+KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32)  # the smoothest first
+
+Rival = tuple[Shape, Shape, float]  # a shape, what is given of it, and the nats by which it must be better
+Change = Callable[[Shape, Shape, float], Iterator[Rival]]
+
+
+class Known(TypedDict, total=False):
+    """What is known beside the rows of an output."""
+
+    returned: bool  # whether groups come back, picked or not
+    drifts: bool  # whether the other output drifts
+    differ: bool  # whether groups are presumed to differ, as they do in the other output
+    promised: Promised | None  # what the thresholds of groups may tell of them
+    beside: tuple[int, ...] | None  # all features but those that only spell the group, where there are such
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rivals:
+    """Shapes that the outcomes of some rows may ask for; beside these rows is known what :class:`Known` says."""
+
+    log: Log
+    rows: IntArray
+    periods: tuple[float, ...] = ()  # of the seasons that may be
+    returned: bool = False
+    drifts: bool = False
+    differ: bool = False
+    promised: Promised | None = None
+    beside: tuple[int, ...] | None = None
+
+    def all(self, features: Features | None) -> tuple[Change, ...]:
+        """Changes to be tried in turn; with ``features``, nothing was given, and these may be smooth ones or not."""
+        smoothness = partial(self.smoothness, SMOOTHER if features is not None else ADOPTED)
+        # What drifts looks like groups that differ, and the other way round: they compete, and may both be right.
+        groups = (self.thresholds, self.spelled, self.effects_or_moves)
+        return (*groups, self.moves, smoothness, self.lengthscales, partial(self.columns, features))
+
+    def thresholds(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """Groups whose outcomes lie around their thresholds, or no longer."""
+        if self.promised is None:
+            return
+        promised, sign = (self.promised, 1.0) if now.promised is None else (None, -1.0)
+        about = given.mean
+        if given.constant:  # it was taken from the outcomes
+            about -= sign * float(self.promised.at(self.log.keys[self.rows]).mean())
+        changed = partial(replace, mean=about, promised=promised)
+        yield changed(now), changed(given), -sign * TOO
+
+    def spelled(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """A smooth function of the features beside those that only spell the group, which has effects instead.
+
+        Distances along one-hot columns are not those between other features, so one lengthscale fits neither. Once such
+        columns tell more than the group, they are back.
+        """
+        if self.beside is None:
+            whole = [without_columns(shape.base) for shape in (now, given)]
+            if whole[0] is not None and whole[1] is not None:
+                yield replace(now, base=whole[0]), replace(given, base=whole[1]), -np.inf
+        elif self.differ:
+            some = [of_columns(shape.base, self.beside) for shape in (now, given)]
+            if some[0] is not None and some[1] is not None:
+                effects = now.effects if now.effects.present in STAYING else Effects.guess(DEVIATION, variance)
+                its = Effects.guess(effects.present, variance)
+                yield replace(now, base=some[0], effects=effects), replace(given, base=some[1], effects=its), -TOO
+
+    def effects_or_moves(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        yield from self.effects(now, given, variance)
+        yield from self.moves(now, given, variance)
+
+    def effects_or_seasons(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        yield from self.effects(now, given, variance)
+        yield from self.seasons(now, given, variance)
+
+    def moves(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        yield from self.seasons(now, given, variance)
+        yield from self.drift(now, given, variance)
+
+    def drift(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """A truth that changes from round to round, in another way or no longer."""
+        if self.log.span < SHORTEST:
+            return
+        for fades, even in ((False, False), (True, False), (True, True)):
+            if (fades, even) == (now.memory > 0.0, now.even):
+                continue
+            guess = MEMORY * self.log.span if fades else 0.0
+            needed = (MOVES_TOO if self.drifts else MOVES) if fades and not now.memory else 0.0
+            memory = (now.memory if now.even == even else 0.0) or guess if fades else 0.0
+            yield replace(now, memory=memory, even=even), replace(given, memory=guess, even=even), needed
+
+    def seasons(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """One season more, of those that were asked for and have come round, or one less."""
+        for period in self.periods:
+            if period in now.periods:
+                seasons = tuple(each for each in now.seasons if each[0] != period)
+            elif self.log.span > period:
+                seasons = tuple(sorted((*now.seasons, (period, SEASON))))
+            else:
+                continue
+            guess = tuple((each, SEASON) for each, _ in seasons)
+            needed = ADOPTED if len(seasons) > len(now.seasons) else 0.0
+            yield replace(now, seasons=seasons), replace(given, seasons=guess), needed
+
+    def effects(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """Other group effects than the present ones."""
+        possible, picked_again = list(EFFECTS), self.log.recurs
+        if not picked_again:  # nothing tells effects that stay from those drawn anew, but whether groups come back
+            possible = [NOTHING, DEVIATION, OFFSET] if self.returned else [NOTHING, FRESH]
+        for parts in possible:
+            if parts == now.effects.present:
+                continue
+            guess = Effects.guess(parts, variance)
+            effects = Effects(
+                **{name: size and (getattr(now.effects, name) or size) for name, size in vars(guess).items()}
+            )
+            more = EFFECTS[parts] - EFFECTS[now.effects.present]
+            needed = max(0.0, ADOPTED * more) * min(1.0, len(self.rows) / TELLING)
+            if now.effects.present == DEVIATION:
+                # A group that comes back is the same one, until much speaks against it.
+                anew = parts == FRESH and not (self.returned and picked_again)
+                needed = max(needed, BENEFIT_OF_DOUBT if anew else LESS)
+            elif now.effects.present == OFFSET and parts == DEVIATION:
+                needed = -BENEFIT_OF_DOUBT
+            if self.differ and parts == NOTHING:
+                needed = max(needed, TOO)
+            elif self.differ and now.effects.present == NOTHING and parts in STAYING:
+                needed = -TOO
+            if parts == FRESH and not picked_again and now.effects.offset:  # it is all the same then
+                needed = -BENEFIT_OF_DOUBT
+            yield replace(now, effects=effects), replace(given, effects=guess), needed
+
+    def smoothness(self, smoother: float, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """Other stationary kernels with the same lengthscales; ``smoother`` is what those need that are smoother."""
+        needed = smoother
+        for kind in KINDS:
+            if stationary_kind(now.base) is kind:
+                needed = SMOOTHER  # all that follow are rougher, and err on the side of caution
+                continue
+            base, its_base = with_stationary(now.base, kind), with_stationary(given.base, kind)
+            if base is not None and its_base is not None:
+                yield replace(now, base=base), replace(given, base=its_base), needed
+
+    def lengthscales(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """One lengthscale for each feature."""
+        dimension = self.log.contexts.shape[1]
+        if dimension > 1:
+            base, its_base = (with_every_lengthscale(shape.base, dimension) for shape in (now, given))
+            if base is not None and its_base is not None:
+                yield replace(now, base=base), replace(given, base=its_base), ADOPTED
+
+    def columns(self, features: Features | None, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """Features that are 0 or 1 as part of the smooth function, or not."""
+        if features is None or len(features.graded) == len(features.numbers):
+            return
+        every = not now.every_column
+        rival = Shape.guess(features, given.mean, given.constant**0.5, every_column=every).in_kind_of(now)
+        yield replace(now, base=rival.base), replace(given, base=rival.base), ADOPTED if every else SMOOTHER
