@@ -99,6 +99,29 @@ def test_tables_as_json_and_arrow_and_only_when_they_changed(client):
     assert client.get(f"{MAIN}/{name}", headers={"If-None-Match": told.headers["etag"]}).status_code == 200
 
 
+def test_what_follows_from_events_is_sent_only_when_there_are_new_ones(client):
+    decide(client, "k")
+    for name in ("ledger", "pending", "events"):
+        told = client.get(f"{MAIN}/{name}")
+        again = client.get(f"{MAIN}/{name}", headers={"If-None-Match": told.headers["etag"]})
+        assert (told.status_code, again.status_code, again.content) == (200, 304, b"")
+    assert told.headers["content-type"].startswith("application/x-ndjson")
+    decide(client, "l")
+    assert len(client.get(f"{MAIN}/pending", headers={"If-None-Match": told.headers["etag"]}).json()["decisions"]) == 2
+
+
+def test_another_policy_learns_what_is_known_and_decides(client):
+    observe(client, decide(client, "k").json())
+    changed = client.patch(MAIN, json={"policy": {"policy": "CUCB"}})
+    assert (changed.json()["policy"]["policy"], changed.json()["state"]) == ("CUCB", "running")
+    assert decide(client, "l").status_code == 201
+    both = client.patch(MAIN, json={"policy": {"policy": "TCGPUCB"}, "paused": True}).json()
+    assert (both["policy"]["policy"], both["state"]) == ("TCGPUCB", "paused")
+    assert client.patch(MAIN, json={"policy": {"policy": "nothing"}, "paused": False}).status_code == 422
+    assert client.get(MAIN).json()["state"] == "paused"  # all of it, or nothing
+    assert client.patch(MAIN, json={}).json()["argument"] == "body"
+
+
 def test_the_feed_tells_all_that_happened(client):
     observe(client, decide(client, "k").json())
     lines = [json.loads(line) for line in client.get(f"{MAIN}/events").text.splitlines()]
@@ -116,10 +139,13 @@ def test_the_ledger_of_a_cautious_session(client):
 
 def test_new_sessions_with_settings_or_a_saved_policy(client, tmp_path):
     posterior = {"class": "ExactPosterior", "kernel": {"class": "Matern52", "lengthscale": 0.5}, "noise_std": 0.1}
-    sent = {"name": "a", "policy": {"policy": "TCGPUCB", "posterior": posterior, "learn": False}, "deadline": 60}
+    sent = {"name": "a", "policy": {"policy": "TCGPUCB", "posterior": posterior, "learn": False}, "deadline": 60} | {
+        "rebase_after": 5,
+        "keep_rounds": 9,
+    }
     made = client.post("/v1/sessions", json=sent)
     assert (made.status_code, made.headers["location"]) == (201, "/v1/sessions/a")
-    assert made.json()["settings"]["deadline"] == 60
+    assert {"deadline": 60, "rebase_after": 5, "keep_rounds": 9}.items() <= made.json()["settings"].items()
     assert made.json()["policy"]["posterior"]["class"] == "ExactPosterior"
     assert client.post("/v1/sessions", json=sent).status_code == 409
     saved = base64.b64encode(wire.policy_to_bytes(sa.CUCB())).decode()

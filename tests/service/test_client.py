@@ -76,6 +76,8 @@ def test_a_client_does_what_a_session_does(address, tmp_path):
         assert "round 1" in client.explain(ids[0])["text"]
         assert client.glance()["seq"] == client.events()[-1]["seq"]
         assert client.ledger()["balance"] is None
+        client.reconfigure(sa.CUCB())
+        assert client.glance()["policy"]["policy"] == "CUCB"
         assert client.redact(ids[0]).decisions == (ids[0],)
         assert set(client.redact(label="v").decisions) == set(ids[1:])
         with pytest.raises(sa.errors.InvalidArgument, match="not both"):

@@ -13,6 +13,7 @@ import pytest
 
 import superarm as sa
 from superarm.service.app import application
+from superarm.service.examples import EXAMPLES
 from superarm.service.page.routes import page as the_page
 from superarm.service.reference import page
 from superarm.service.serving import first_words, serving
@@ -21,12 +22,32 @@ from superarm.sessions.stores.sqlite import SQLiteStore
 from tests.service.asks import decide
 
 ROOT = Path(__file__).parents[2]
+SHOP = "/v1/sessions/shop"
 
 
 def test_the_reference_is_that_of_the_service():
     assert (ROOT / "docs" / "http.md").read_text("utf-8") == page(), (
         "python -m superarm.service.reference > docs/http.md"
     )
+
+
+def test_lines_of_the_reference_are_no_longer_than_elsewhere():
+    assert max(map(len, page().splitlines())) <= 120
+
+
+def test_the_examples_of_bodies_are_taken(client):
+    assert client.post("/v1/sessions", json={"name": "shop"}).status_code == 201
+    decided = client.post(f"{SHOP}/decisions", json=EXAMPLES["RoundSent"], headers={"Idempotency-Key": "k"})
+    assert decided.status_code == 201
+    recorded = client.post(f"{SHOP}/records", json=EXAMPLES["RecordSent"]).json()
+    assert (recorded["new"], recorded["state"]) == (3, "partial")
+    place = f"{SHOP}/decisions/{recorded['decision']}/outcomes"
+    assert client.post(place, json=EXAMPLES["OutcomesSent"]).json()["known"] == 3
+    assert client.put(f"{place}/0/1", json=EXAMPLES["ValueSent"]).json()["new"] == 1
+    assert client.put(f"{SHOP}/catalogues/all", json=EXAMPLES["ArmsSent"]).json()["arms"] == 3
+    assert client.post("/v1/sessions", json=EXAMPLES["SessionSent"]).status_code == 201
+    assert client.patch(SHOP, json=EXAMPLES["SessionChange"]).json()["state"] == "paused"
+    assert len(client.post(f"{SHOP}/redactions", json=EXAMPLES["LabelSent"]).json()["decisions"]) == 2
 
 
 def blocks(document):

@@ -25,7 +25,7 @@ CALLS = {
     "list_sessions": (None, "GET", "/v1/sessions", None),
     "create_session": ("admin", "POST", "/v1/sessions", {"name": "main"}),
     "show_session": ("read", "GET", "/v1/sessions/{s}", None),
-    "switch_session": ("admin", "PATCH", "/v1/sessions/{s}", {"paused": False}),
+    "change_session": ("admin", "PATCH", "/v1/sessions/{s}", {"paused": False}),
     "archive_session": ("admin", "DELETE", "/v1/sessions/{s}", None),
     "decide": ("decide", "POST", "/v1/sessions/{s}/decisions", ROUND),
     "list_decisions": ("read", "GET", "/v1/sessions/{s}/decisions", None),

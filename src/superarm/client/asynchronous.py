@@ -10,6 +10,7 @@ from superarm.arguments import positive
 from superarm.client import calls
 from superarm.client.calls import Call
 from superarm.client.connection import Patience, Unreachable, awaited, checked_session
+from superarm.policies.policy import Policy
 from superarm.sessions.decision import Decision, Receipt
 from superarm.sessions.outcomes import Rebase
 from superarm.sessions.redaction import Redaction
@@ -104,6 +105,10 @@ class AsyncClient:
     async def rebase(self) -> Rebase:
         """Teach the policy corrections: see :meth:`superarm.Session.rebase`."""
         return await self._made(calls.rebase(self.session))
+
+    async def reconfigure(self, policy: Policy) -> None:
+        """Continue with another policy: see :meth:`superarm.Session.reconfigure`."""
+        await self._made(calls.reconfigure(self.session, policy))
 
     async def redact(self, id: str | None = None, *, label: Any = None) -> Redaction:
         """Erase a decision, or all in whose rounds a label occurs: see :meth:`superarm.Session.redact`."""

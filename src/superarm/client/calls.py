@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import secrets
 from collections.abc import Callable, Mapping
@@ -11,11 +12,13 @@ from urllib.parse import quote
 
 import numpy as np
 
-from superarm.arguments import as_floats, listed
+from superarm.arguments import as_floats, instance, listed
 from superarm.errors import InvalidArgument, type_of
+from superarm.policies.policy import Policy
 from superarm.round import Round, checked_round
 from superarm.sessions.decision import Decision, Receipt
 from superarm.sessions.outcomes import Rebase
+from superarm.sessions.parts import policy_to_part
 from superarm.sessions.redaction import Redaction
 from superarm.wire.frames import frame_from_arrow, frame_to_arrow
 from superarm.wire.labels import label_to_data, labels_from_data
@@ -101,6 +104,12 @@ def rebase(session: str) -> Call[Rebase]:
         return Rebase(corrections=found["corrections"], decisions=tuple(found["decisions"]))
 
     return Call(method="POST", path=f"{_place(session)}/rebase", reads=read)
+
+
+def reconfigure(session: str, policy: Policy) -> Call[None]:
+    """Go on with another policy."""
+    _, content = policy_to_part(instance("policy", policy, Policy, "a policy (methods: select, update)"))
+    return _sent("PATCH", _place(session), {"policy": base64.b64encode(content).decode()}, lambda _: None, {})
 
 
 def redact(session: str, id: str | None, label: Any) -> Call[Redaction]:

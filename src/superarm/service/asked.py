@@ -12,8 +12,10 @@ from superarm.service.problems import Refused
 from superarm.service.sessions import Sessions
 
 Asked: TypeAlias = Request[Any, Any, Any]
-Name: TypeAlias = Annotated[str, PathParameter(description="Of the session.")]
-Id: TypeAlias = Annotated[str, PathParameter(description="Of the decision; or key:... or t:..., its key or round.")]
+Name: TypeAlias = Annotated[str, PathParameter(description="Name of the session.")]
+Id: TypeAlias = Annotated[
+    str, PathParameter(description="Id of the decision, or `key:` and its key, or `t:` and the number of its round.")
+]
 JSON, ARROW, LINES = "application/json", "application/vnd.apache.arrow.stream", "application/x-ndjson"
 LONGEST_WAIT = 60_000.0  # milliseconds
 

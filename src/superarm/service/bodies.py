@@ -18,14 +18,14 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Partition(Sent, frozen=True, kw_only=True):
-    """Labels of groups, each once, and which of them each arm has."""
+    """Labels, each once, and for each arm the number of its label, from 0."""
 
     labels: list[Label]
     codes: list[int]
 
 
 class ColumnSent(Sent, frozen=True, kw_only=True):
-    """A feature with its name: numbers, or categories as labels, each once, and which of them each arm has."""
+    """A named feature: ``numbers``, or categories as ``labels``, each once, with a code for each arm, from 0."""
 
     name: str
     numbers: list[float] | UnsetType = UNSET
@@ -38,7 +38,12 @@ Contexts = Named | list[list[float] | ColumnSent]
 
 
 class PromiseSent(Sent, frozen=True, kw_only=True):
-    """A promise to groups: sense is "<=" or ">=", thresholds one number or one for each of these groups."""
+    """A promise to groups.
+
+    ``reward`` is how the outcomes of the arms of a group count together: "sum", "mean", "max" or others. ``sense`` is
+    "<=" or ">=". ``thresholds`` is one number, or one for each group. ``groups`` has the numbers of the groups that are
+    promised something; without it all are.
+    """
 
     reward: Any
     sense: str
@@ -47,7 +52,7 @@ class PromiseSent(Sent, frozen=True, kw_only=True):
 
 
 class FeasibleSent(Sent, frozen=True, kw_only=True):
-    """How many arms may be picked: at_most or exactly, with or without per_group; or whole_groups."""
+    """How many arms may be picked: ``at_most`` or ``exactly``, with or without ``per_group``; or ``whole_groups``."""
 
     at_most: int | UnsetType | None = UNSET
     exactly: int | UnsetType | None = UNSET
@@ -56,11 +61,11 @@ class FeasibleSent(Sent, frozen=True, kw_only=True):
 
 
 class RoundSent(Sent, frozen=True, kw_only=True):
-    """A round: arms with contexts, in groups, and what is promised to these.
+    """A round: arms with contexts, their groups, and what is promised to these.
 
-    Without ``t`` the session counts. ``contexts`` has one list for each feature, or one by its name, of numbers or
-    text. Instead of contexts, groups and arm_ids, ``catalogue`` may name arms that were sent before, and ``rows`` which
-    of them.
+    ``contexts`` has one list for each feature, by its name or in order, of numbers or text. ``groups`` has the label of
+    each arm's group. Instead of ``contexts``, ``groups`` and ``arm_ids`` you can name a ``catalogue`` that you sent
+    before, and choose ``rows`` of it. ``t`` is the number of the round; leave it out, and the session counts.
     """
 
     feasible: FeasibleSent
@@ -87,7 +92,7 @@ class BesideSent(Sent, frozen=True, kw_only=True):
 
 
 class ArmsSent(Sent, frozen=True, kw_only=True):
-    """Arms of a catalogue."""
+    """Arms of a catalogue, with the same fields as in a round."""
 
     contexts: Contexts
     groups: Partition | list[Label] | None = None
@@ -105,7 +110,11 @@ class OutcomeLine(Sent, frozen=True, kw_only=True):
 
 
 class OutcomesSent(Sent, frozen=True, kw_only=True):
-    """Outcomes of picked arms: one list for each outcome, null where one has not come yet."""
+    """Outcomes of picked arms.
+
+    ``arms`` has their numbers or ids. ``outcomes`` has two lists: the first outcome of each of these arms, then the
+    second outcome of each of these arms. Use null for one that you do not know yet.
+    """
 
     arms: list[Label]
     outcomes: list[list[float | None]]
@@ -115,7 +124,7 @@ class OutcomesSent(Sent, frozen=True, kw_only=True):
 
 
 class ValueSent(Sent, frozen=True, kw_only=True):
-    """Another value of an outcome that is known."""
+    """The corrected value of an outcome."""
 
     value: float
     reason: str = ""
@@ -124,7 +133,7 @@ class ValueSent(Sent, frozen=True, kw_only=True):
 
 
 class RecordSent(Sent, frozen=True, kw_only=True):
-    """Somebody else's choice, and what came of it."""
+    """Somebody else's decision: the round, the arms they picked, the outcomes, and perhaps with what probabilities."""
 
     round: RoundSent
     arms: list[Label]
@@ -134,19 +143,28 @@ class RecordSent(Sent, frozen=True, kw_only=True):
 
 
 class SessionSent(Sent, frozen=True, kw_only=True):
-    """A new session: its policy is a class as ``policy`` with settings, base64 of a saved one, or CautiousTCGPUCB."""
+    """A new session.
+
+    ``policy`` has the name of a class as ``policy``, and its parameters; or it is base64 of a saved policy. Outcomes
+    outside ``outcome_range`` are refused. After ``deadline`` seconds a decision no longer waits, and ``silence`` are
+    then the outcomes that did not come. A correction is learnt by itself after ``rebase_after`` seconds. A compaction
+    keeps whole rounds for ``keep_rounds`` seconds.
+    """
 
     name: Name
     policy: dict[str, Any] | str | None = None
     outcome_range: tuple[float, float] | None = None
     deadline: float | None = None
     silence: tuple[float | None, float | None] | None = None
+    rebase_after: float | None = None
+    keep_rounds: float | None = None
 
 
-class SessionSwitch(Sent, frozen=True, kw_only=True):
-    """Whether a session makes decisions."""
+class SessionChange(Sent, frozen=True, kw_only=True):
+    """What to change: whether the session makes decisions, or its policy, which then learns everything again."""
 
-    paused: bool
+    paused: bool | None = None
+    policy: dict[str, Any] | str | None = None
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,7 +172,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionTold(Told, frozen=True, kw_only=True):
-    """A session at a glance: state is running, paused or archived; seq is the number of its last event."""
+    """A session. ``state``: running, paused or archived; ``seq``: its last event; ``out``: how many decisions wait."""
 
     name: str
     state: str
@@ -166,20 +184,25 @@ class SessionTold(Told, frozen=True, kw_only=True):
 
 
 class SessionsTold(Told, frozen=True, kw_only=True):
-    """Names of the sessions, and how each stands."""
+    """The sessions."""
 
     sessions: list[SessionName]
 
 
 class SessionName(Told, frozen=True, kw_only=True):
-    """A session and its state: running, paused or archived."""
+    """The name of a session, and its state: running, paused or archived."""
 
     name: str
     state: str
 
 
 class DecisionTold(Told, frozen=True, kw_only=True):
-    """A decision: ``selection`` is as the policy made it, with what it believed and states."""
+    """A decision.
+
+    ``arms`` are the picked arms, by number from 0, and ``arm_ids`` their ids. ``kind`` says what the decision rests on.
+    ``state`` says which outcomes came. ``selection`` has what the policy believed, and for each touched group the
+    probability that its promise will be kept.
+    """
 
     id: str
     t: int
@@ -193,7 +216,7 @@ class DecisionTold(Told, frozen=True, kw_only=True):
 
 
 class DecisionRow(Told, frozen=True, kw_only=True):
-    """A decision in a list."""
+    """A decision in a list: how many outcomes came, and how many are missing."""
 
     decision: str
     seq: int
@@ -211,14 +234,14 @@ class DecisionRow(Told, frozen=True, kw_only=True):
 
 
 class DecisionsTold(Told, frozen=True, kw_only=True):
-    """Decisions in the order in which they were made; ``next`` goes into ``after`` for those that follow, if any."""
+    """Decisions, the oldest first. ``next`` goes into ``after`` of the next call; null: there are no more."""
 
     decisions: list[DecisionRow]
     next: int | None
 
 
 class ReceiptTold(Told, frozen=True, kw_only=True):
-    """What became of outcomes: how many cells were new, how many were known, and how the decision stands."""
+    """How many of the outcomes were new, how many were known already, and the state of the decision."""
 
     decision: str
     new: int
@@ -227,20 +250,20 @@ class ReceiptTold(Told, frozen=True, kw_only=True):
 
 
 class ReceiptsTold(Told, frozen=True, kw_only=True):
-    """Receipts of many decisions."""
+    """One receipt for each decision."""
 
     receipts: list[ReceiptTold]
 
 
 class StateTold(Told, frozen=True, kw_only=True):
-    """How a decision stands now."""
+    """The state of a decision."""
 
     decision: str
     state: str
 
 
 class RebaseTold(Told, frozen=True, kw_only=True):
-    """How many corrections were learnt, and the decisions that were made before they were."""
+    """How many corrections the policy learnt, and the decisions that it made before it knew them."""
 
     corrections: int
     decisions: list[str]
@@ -253,9 +276,10 @@ class LabelSent(Sent, frozen=True, kw_only=True):
 
 
 class RedactionTold(Told, frozen=True, kw_only=True):
-    """Which decisions were erased, since which event the journal can be replayed, and whether nothing is left of them.
+    """The erased decisions, and the first event from which the journal can be replayed.
 
-    ``finished`` is false while another reader keeps the log of the file; the next call that writes ends it.
+    ``finished`` is false while something of them is left: another reader keeps the log of the file. The next call that
+    writes ends it.
     """
 
     decisions: list[str]
@@ -264,14 +288,14 @@ class RedactionTold(Told, frozen=True, kw_only=True):
 
 
 class TableTold(Told, frozen=True, kw_only=True):
-    """A table by columns, as it is after event ``seq``."""
+    """A table by columns, after event ``seq``."""
 
     seq: int
     columns: dict[str, list[Any]]
 
 
 class LedgerTold(Told, frozen=True, kw_only=True):
-    """The account of risk; null for policies that keep none. Units: expected broken promises."""
+    """The risk account, in expected broken promises; null for policies that keep none."""
 
     seq: int
     balance: float | None
@@ -284,6 +308,6 @@ class LedgerTold(Told, frozen=True, kw_only=True):
 
 
 class HealthTold(Told, frozen=True, kw_only=True):
-    """Whether the process answers, or is ready."""
+    """ok, ready, starting or unreachable."""
 
     status: str

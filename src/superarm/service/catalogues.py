@@ -128,7 +128,7 @@ def round_of_arms(arms: dict[str, Any]) -> Round:
 
 
 class CatalogueTold(bodies.Told, frozen=True, kw_only=True):
-    """Under which name rounds find the arms, and how many there are."""
+    """The name that rounds give as ``catalogue``, and how many arms it has."""
 
     catalogue: str
     arms: int

@@ -5,6 +5,7 @@ They do so in threads, after the size of a body is known: what Litestar reads, i
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import msgspec
@@ -14,14 +15,30 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 from litestar.routes import HTTPRoute
 
-from superarm.service.asked import JSON
+from superarm.service import bodies, catalogues, problems
+from superarm.service.asked import JSON, LONGEST_WAIT
+from superarm.service.examples import EXAMPLES
 
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": True,
-    "description": "A repetition under the same key is answered as the first call was.",
+    "description": "A name that you choose for this call. If you repeat it, you get the first answer again.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+}
+BESIDE = {
+    "name": "Superarm-Round",
+    "in": "header",
+    "required": False,
+    "description": "With an Arrow body: `feasible`, `promises`, `reward` and `t` as JSON.",
+    "schema": {"type": "string"},
+}
+WAIT = {
+    "name": "Superarm-Deadline-Ms",
+    "in": "header",
+    "required": False,
+    "description": "How many milliseconds the call may wait for its turn before the service answers 503.",
+    "schema": {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT},
 }
 
 
@@ -52,18 +69,30 @@ def document(app: Litestar) -> dict[str, Any]:
     _, components = msgspec.json.schema_components(
         sorted(kinds, key=lambda kind: kind.__name__), ref_template="#/components/schemas/{name}"
     )
-    found.setdefault("components", {}).setdefault("schemas", {}).update(components)
+    schemas = found.setdefault("components", {}).setdefault("schemas", {})
+    schemas.update(components)
+    _describe(schemas)
     for path, method, handler in taken:
         operation = found["paths"][path][method]
         content: dict[str, Any] = {}
         if handler.opt["takes"] is not None:
-            content[JSON] = {"schema": {"$ref": f"#/components/schemas/{handler.opt['takes'].__name__}"}}
+            name = handler.opt["takes"].__name__
+            content[JSON] = {"schema": {"$ref": f"#/components/schemas/{name}"}, "example": EXAMPLES[name]}
         for other in handler.opt["others"]:
             content[other] = {"schema": {"type": "string", "format": "binary"}}
         operation["requestBody"] = {"required": True, "content": content}
         if handler.opt["needs_key"]:
-            operation.setdefault("parameters", []).append(KEY)
+            operation.setdefault("parameters", []).extend((KEY, BESIDE, WAIT))
     return found
+
+
+def _describe(schemas: dict[str, Any]) -> None:
+    """Say what answers hold: Litestar leaves the docstrings of their structures out."""
+    for name, schema in schemas.items():
+        kinds = (getattr(room, name, None) for room in (bodies, catalogues, problems))
+        words = next((inspect.getdoc(kind) for kind in kinds if kind is not None), None)
+        if words is not None:
+            schema.setdefault("description", words)
 
 
 def _handlers(app: Litestar) -> list[tuple[str, str, Any]]:

@@ -44,7 +44,7 @@ STATUSES: tuple[tuple[type[SuperarmError], int, str], ...] = (
 
 
 class Problem(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """What went wrong, for programs and for people."""
+    """What went wrong. ``argument``, ``expected`` and ``came`` are there if an argument is wrong."""
 
     type: str
     title: str

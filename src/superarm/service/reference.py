@@ -2,69 +2,133 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from superarm.service.guards import OPEN
+from superarm.service.routes.documented import ALWAYS, WORDS
+
 HEAD = """# HTTP reference
 
-This page is made from the OpenAPI document of the service, which a running one has at `/openapi.json`:
-`python -m superarm.service.reference > docs/http.md`. [service.md](service.md) is the way in. Problems are
-`application/problem+json` as RFC 9457 has them, with `argument`, `expected` and `came` where an argument is wrong.
+All calls of `superarm serve`. If you are new to it, read [a service in five minutes](first_service.md) first;
+[service.md](service.md) says how to run it. This page is made from the OpenAPI document, which a running service has at
+`/openapi.json`: `python -m superarm.service.reference > docs/http.md`.
+
+## How to call
+
+- If the service has tokens, send one with each call: `Authorization: Bearer sa_...`. The list of all calls says
+  which scope it needs.
+- Bodies and answers are JSON if nothing else is said. A body needs a `Content-Type`.
+- A call either does everything or changes nothing. It is durable before the service answers.
+- If a call breaks off, repeat it. A decision or a record has an `Idempotency-Key`: under the same key the service
+  answers with the first result and does nothing twice. Known outcomes that come again change nothing.
+- Lists have pages: put `next`, or the last `seq`, into `after` of the next call.
+- The tables, the ledger, the waiting decisions and the change feed have an `ETag`. If you send it back as
+  `If-None-Match`, and nothing has happened since, the answer is 304 without a body.
+
+## Problems
+
+A call that fails answers with `application/problem+json` (RFC 9457): see [Problem](#problem). If an argument is wrong,
+`argument` names it, `expected` says what it should be, and `came` what came.
 """
 METHODS = ("get", "post", "put", "patch", "delete")
+WIDTH = 120
 
 
 def reference(document: Mapping[str, Any], scopes: Mapping[tuple[str, str], str]) -> str:
     """The page; ``scopes`` has the scope that a token needs, by method and path."""
-    parts = [
-        HEAD,
-        *(
-            _operation(method, path, item[method], scopes.get((method, path), ""))
-            for path, item in document["paths"].items()
-            for method in METHODS
-            if method in item
-        ),
+    calls = [
+        (method, path, item[method], scopes.get((method, path), ""))
+        for path, item in document["paths"].items()
+        for method in METHODS
+        if method in item
     ]
+    rows = [f"| {status} | {words} |" for status, words in WORDS.items()]
+    parts = [HEAD, "\n".join(["| status | what it means |", "| --- | --- |", *rows]) + "\n"]
+    always = _listed([str(status) for status in ALWAYS])
+    parts.append(_wrapped(f"Every call under `/v1` can answer {always}; below, each call lists the others.") + "\n")
+    rows = [
+        f"| `{method.upper()} {path}` | {each['summary']} | {_scope(scope)} |" for method, path, each, scope in calls
+    ]
+    parts.append("\n".join(["## All calls\n", "| call | what it does | scope |", "| --- | --- | --- |", *rows]) + "\n")
+    parts += [_operation(*call) for call in calls]
     schemas = document["components"]["schemas"]
     parts.append("## Bodies\n")
-    parts += [_schema(name, schemas[name]) for name in sorted(schemas) if schemas[name].get("properties")]
+    examples = {
+        _name(content.get("schema", {})): content["example"]
+        for *_, operation, _ in calls
+        for content in operation.get("requestBody", {}).get("content", {}).values()
+        if "example" in content
+    }
+    parts += [
+        _schema(name, schemas[name], examples.get(name)) for name in sorted(schemas) if schemas[name].get("properties")
+    ]
     return "\n".join(parts).rstrip() + "\n"
 
 
+def _scope(scope: str) -> str:
+    return "no token" if scope == OPEN else f"`{scope}`"
+
+
 def _operation(method: str, path: str, operation: Mapping[str, Any], scope: str) -> str:
-    lines = [f"## {method.upper()} {path}\n", f"{operation.get('summary', '')}. Scope: {scope or 'none'}.\n"]
-    if words := operation.get("description"):
-        lines.append(_flat(words) + "\n")
-    lines += [
-        f"- `{each['name']}` ({each['in']}): {each.get('description', '')}" for each in operation.get("parameters", ())
+    lines = [f"## {method.upper()} {path}\n", f"**{operation['summary']}.** Scope: {_scope(scope)}.\n"]
+    lines += [_wrapped(_flat(words)) + "\n" for words in [operation.get("description")] if words]
+    for each in operation.get("parameters", ()):
+        needed = "" if each.get("required") else ", optional"
+        lines.append(_item(f"`{each['name']}` ({each['in']}{needed}): {each.get('description', '')}"))
+    taken = [
+        f"`{media}`{_linked(content.get('schema', {}))}"
+        for media, content in operation.get("requestBody", {}).get("content", {}).items()
     ]
-    for media, content in operation.get("requestBody", {}).get("content", {}).items():
-        lines.append(f"- body `{media}`{_named(content.get('schema', {}))}")
-    for status, answer in sorted(operation["responses"].items()):
-        kinds = [_named(content.get("schema", {})) for content in answer.get("content", {}).values()]
-        lines.append(f"- {status}{next(iter(kinds), '')}: {_flat(answer.get('description', ''))}")
+    if taken:
+        lines.append(_item(f"Body: {' or '.join(taken)}"))
+    good = {status: answer for status, answer in operation["responses"].items() if status < "300" or "/v1" not in path}
+    for status, answer in sorted(good.items(), reverse=True):
+        kinds = [_linked(content.get("schema", {})) for content in answer.get("content", {}).values()]
+        words = _flat(answer.get("description", ""))
+        said = "" if words.endswith(" follows") else f". {words}"  # what the protocol says of every 200 and 201
+        lines.append(_item(f"Answers {status}{next(iter(kinds), '')}{said}"))
+    bad = [status for status in sorted(operation["responses"]) if status not in good and int(status) not in ALWAYS]
+    if bad:
+        lines.append(_item(f"Problems: {_listed(bad)}"))
     return "\n".join(lines) + "\n"
 
 
-def _named(schema: Mapping[str, Any]) -> str:
-    name = str(schema.get("$ref", "")).rpartition("/")[2]
-    return f" ({name})" if name else ""
+def _name(schema: Mapping[str, Any]) -> str:
+    return str(schema.get("$ref", "")).rpartition("/")[2]
 
 
-def _schema(name: str, schema: Mapping[str, Any]) -> str:
+def _linked(schema: Mapping[str, Any]) -> str:
+    name = _name(schema)
+    return f" with [{name}](#{name.lower()})" if name else ""
+
+
+def _schema(name: str, schema: Mapping[str, Any], example: Any) -> str:
     needed = schema.get("required", ())
-    words = [_flat(schema["description"]) + "\n"] if "description" in schema else []
+    words = [_wrapped(_flat(schema["description"])) + "\n"] if "description" in schema else []
     fields = [
-        f"- `{field}`: {_kind(kind)}{'' if field in needed else ', may be left out'}"
+        _item(f"`{field}`: {_kind(kind)}{'' if field in needed else ', optional'}")
         for field, kind in schema["properties"].items()
     ]
-    return "\n".join([f"### {name}\n", *words, *fields]) + "\n"
+    shown = [] if example is None else ["\nFor example:\n", "```json", _folded(example), "```"]
+    return "\n".join([f"### {name}\n", *words, *fields, *shown]) + "\n"
+
+
+def _folded(example: Any) -> str:
+    """An object as JSON, on one line, or on one line for each member."""
+    whole = json.dumps(example)
+    if len(whole) <= WIDTH or not isinstance(example, Mapping):
+        return whole
+    members = ",\n".join(f"  {json.dumps(name)}: {json.dumps(each)}" for name, each in example.items())
+    return f"{{\n{members}\n}}" if max(map(len, members.splitlines())) <= WIDTH else json.dumps(example, indent=1)
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
     if "$ref" in schema:
-        return str(schema["$ref"]).rpartition("/")[2]
+        return f"[{_name(schema)}](#{_name(schema).lower()})"
     for several in ("anyOf", "oneOf"):
         if several in schema:
             return " or ".join(dict.fromkeys(_kind(each) for each in schema[several]))
@@ -74,8 +138,20 @@ def _kind(schema: Mapping[str, Any]) -> str:
     return " or ".join(kind) if isinstance(kind, list) else str(kind)
 
 
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 def _flat(words: str) -> str:
-    return " ".join(words.split())
+    return " ".join(words.replace("``", "`").split())
+
+
+def _item(words: str) -> str:
+    return _wrapped(f"- {words.rstrip('.')}.", "  ")
+
+
+def _wrapped(words: str, indent: str = "") -> str:
+    return textwrap.fill(words, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def page() -> str:
@@ -85,7 +161,7 @@ def page() -> str:
     from superarm.service.sessions import Sessions
 
     scopes = {
-        (str(method).lower(), path.replace(":str}", "}").replace(":int}", "}")): route.opt.get("scope", "")
+        (str(method).lower(), path.replace(":str}", "}").replace(":int}", "}")): route.opt.get("asks", "")
         for route in ROUTES
         for path in route.paths
         for method in route.http_methods

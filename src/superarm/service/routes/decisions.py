@@ -15,15 +15,22 @@ from superarm.service import bodies, translation
 from superarm.service.asked import ARROW, JSON, Asked, Id, Name, key_of, media, notes_of, patience_of, sessions_of
 from superarm.service.catalogues import CatalogueTold, round_of_arms
 from superarm.service.routes.documented import needs, problems, takes
+from superarm.service.routes.tags import tagged
 from superarm.service.sessions import RUNNING, Sessions
 from superarm.sessions.decision import Decision
 from superarm.sessions.running import Steps
 from superarm.sessions.session import Session
 
-After = Annotated[int, QueryParameter(ge=0, le=2**53, description="After the event of this number.")]
+After = Annotated[int, QueryParameter(ge=0, le=2**53, description="Only what came after the event with this number.")]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,99}")
-Stands = Annotated[str | None, QueryParameter(name="state", description="Only those that stand so.")]
-Limit = Annotated[int, QueryParameter(ge=1, le=1000, description="At most so many.")]
+Stands = Annotated[
+    str | None,
+    QueryParameter(
+        name="state",
+        description="Only decisions in this state: open, partial, complete, empty, expired, withdrawn or redacted.",
+    ),
+]
+Limit = Annotated[int, QueryParameter(ge=1, le=1000, description="At most this many.")]
 
 
 def goes_on(sessions: Sessions, name: str) -> None:
@@ -36,15 +43,15 @@ def goes_on(sessions: Sessions, name: str) -> None:
 @post(
     "/v1/sessions/{name:str}/decisions",
     responses=problems(404, 409, 413, 415, 422, also_200=bodies.DecisionTold),
-    summary="Decide",
+    summary="Make a decision",
     opt=needs("decide") | takes(bodies.RoundSent, ARROW, needs_key=True),
 )
 async def decide(request: Asked, name: Name) -> Response[bodies.DecisionTold]:
-    """Let the policy pick arms of a round; the decision is durable before it is answered.
+    """Let the policy pick arms of a round. The decision is durable before the service answers.
 
-    Arms come as columns of JSON, as rows of an Arrow stream with all else in the header ``Superarm-Round``, or by the
-    name of a catalogue that was sent before. The header ``Idempotency-Key`` makes the call safe to repeat: it is
-    answered by the decision that was made.
+    Send the arms as columns of JSON, or as rows of an Arrow stream with everything else in the header
+    ``Superarm-Round``, or name a catalogue that you sent before. You can repeat the call under the same
+    ``Idempotency-Key``: the answer is then the first decision, with the header ``Idempotency-Replayed``.
     """
     kind = media(request, JSON, ARROW)
     beside = request.headers.get("superarm-round", "")
@@ -77,13 +84,13 @@ async def decide(request: Asked, name: Name) -> Response[bodies.DecisionTold]:
 @get(
     "/v1/sessions/{name:str}/decisions",
     responses=problems(404, 422),
-    summary="Decisions, page by page",
+    summary="List decisions",
     opt=needs("read"),
 )
 async def list_decisions(
     request: Asked, name: Name, stands: Stands = None, after: After = 0, limit: Limit = 100
 ) -> bodies.DecisionsTold:
-    """Decisions and records in the order in which they were made, of any state or one."""
+    """Decisions and records, the oldest first. ``next`` in the answer goes into ``after`` of the next call."""
     return await sessions_of(request).do(
         name,
         lambda session: translation.decisions_told(session.decisions(state=stands, after=after, limit=limit), limit),
@@ -93,13 +100,13 @@ async def list_decisions(
 @put(
     "/v1/sessions/{name:str}/catalogues/{catalogue:str}",
     responses=problems(404, 409, 413, 415, 422),
-    summary="Send arms once",
+    summary="Send a catalogue",
     opt=needs("decide") | takes(bodies.ArmsSent, ARROW),
 )
 async def send_catalogue(
-    request: Asked, name: Name, catalogue: Annotated[str, PathParameter(description="A name of your own.")]
+    request: Asked, name: Name, catalogue: Annotated[str, PathParameter(description="A name that you choose.")]
 ) -> CatalogueTold:
-    """Keep arms that many rounds are about; a round names them by ``catalogue``, and which of them by ``rows``."""
+    """Send arms once. Later rounds give the returned name as ``catalogue``, and may choose ``rows`` of it."""
     kind = media(request, JSON, ARROW)
     body = await request.body()
     sessions = sessions_of(request)
@@ -122,24 +129,28 @@ async def send_catalogue(
 @get(
     "/v1/sessions/{name:str}/pending",
     responses=problems(404, 422),
-    summary="What waits for outcomes",
+    summary="List decisions that wait for outcomes",
     opt=needs("read"),
 )
-async def list_pending(request: Asked, name: Name, after: After = 0, limit: Limit = 100) -> bodies.DecisionsTold:
-    """Decisions that wait for outcomes, the oldest first."""
-    return await sessions_of(request).do(
-        name, lambda session: translation.decisions_told(session.pending(after=after, limit=limit), limit)
-    )
+async def list_pending(
+    request: Asked, name: Name, after: After = 0, limit: Limit = 100
+) -> Response[bodies.DecisionsTold]:
+    """Open and partial decisions, the oldest first."""
+
+    def told(session: Session, _: int) -> bodies.DecisionsTold:
+        return translation.decisions_told(session.pending(after=after, limit=limit), limit)
+
+    return await tagged(request, name, told)
 
 
 @get(
     "/v1/sessions/{name:str}/decisions/{id:str}",
     responses=problems(404, 410, 422),
-    summary="One decision",
+    summary="Show a decision",
     opt=needs("read"),
 )
 async def show_decision(request: Asked, name: Name, id: Id) -> bodies.DecisionTold:
-    """A decision that the policy made, as it stands now; ``key:...`` or ``t:...`` name it by its key or round."""
+    """What the policy picked, what it believed then, and the state of the decision now."""
     return await sessions_of(request).do(name, lambda session: translation.decision_told(found(session, id)))
 
 
@@ -161,11 +172,11 @@ def found(session: Session, id: str) -> Decision:
 @get(
     "/v1/sessions/{name:str}/decisions/{id:str}/explanation",
     responses=problems(404, 410, 422),
-    summary="Why a decision was made",
+    summary="Explain a decision",
     opt=needs("read"),
 )
 async def explain(request: Asked, name: Name, id: Id) -> dict[str, Any]:
-    """Why the policy made a decision, by what it knew then; ``text`` says it in words."""
+    """Why the policy made this decision, from what it knew then. ``text`` says it in words."""
 
     def explained(session: Session) -> dict[str, Any]:
         explanation = session.explain(found(session, id).id)

@@ -10,17 +10,17 @@ from litestar.openapi.datastructures import ResponseSpec
 from superarm.service.problems import PROBLEM, Problem
 
 WORDS = {
-    400: "A request that cannot be read.",
-    401: "No token, or one that is not known or over.",
-    403: "A token that may not do this.",
-    404: "Nothing of this name.",
-    409: "What is there says otherwise; it stays as it is.",
-    410: "It was erased.",
-    413: "More than the service takes.",
-    415: "A kind of body that is not taken.",
-    422: "An argument is not what is expected; nothing was changed.",
-    429: "Too many requests; Retry-After tells when to come again.",
-    503: "Too many wait, or the journal cannot be reached; Retry-After tells when to come again.",
+    400: "The request cannot be read.",
+    401: "The token is missing, unknown, revoked or expired.",
+    403: "The token does not allow this.",
+    404: "There is no such thing, or the token does not cover its session.",
+    409: "This contradicts what is already there, which stays as it is.",
+    410: "The decision was erased.",
+    413: "The body is larger than the service accepts.",
+    415: "The service does not accept this `Content-Type` here.",
+    422: "An argument is wrong. Nothing changed.",
+    429: "Too many requests. `Retry-After` says when to try again.",
+    503: "Too many requests wait, or the store cannot be reached. `Retry-After` says when to try again.",
 }
 ALWAYS = (400, 401, 403, 429, 503)
 
@@ -35,13 +35,17 @@ def problems(*statuses: int, **more: type[Any]) -> dict[int, ResponseSpec]:
     }
     for name, kind in more.items():
         status = int(name.rpartition("_")[2])
-        found[status] = ResponseSpec(data_container=kind, description="As before.", generate_examples=False)
+        found[status] = ResponseSpec(
+            data_container=kind,
+            description="The same key came before; this is the first answer again.",
+            generate_examples=False,
+        )
     return found
 
 
-def needs(scope: str) -> dict[str, Any]:
-    """The scope that a token needs; a route without one lets nobody in."""
-    return {"scope": scope}
+def needs(scope: str, asks: str = "") -> dict[str, Any]:
+    """The scope that a token needs; a route without one lets nobody in. ``asks``: what the route itself asks for."""
+    return {"scope": scope, "asks": asks or scope}
 
 
 def takes(kind: type[msgspec.Struct] | None, *others: str, needs_key: bool = False) -> dict[str, Any]:

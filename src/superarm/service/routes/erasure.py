@@ -22,7 +22,7 @@ from superarm.wire.labels import label_from_data
     opt=needs("admin"),
 )
 async def redact(request: Asked, name: Name, id: Id) -> bodies.RedactionTold:
-    """Contexts, labels and outcomes go, and the policy is taught anew without them; that it was made stays."""
+    """Erase contexts, labels and outcomes, and teach the policy again without them. Its id stays."""
     sessions = sessions_of(request)
     notes_of(request)["decision"] = id
 
@@ -37,11 +37,11 @@ async def redact(request: Asked, name: Name, id: Id) -> bodies.RedactionTold:
     "/v1/sessions/{name:str}/redactions",
     status_code=200,
     responses=problems(404, 409, 410, 413, 415, 422),
-    summary="Erase all decisions about somebody",
+    summary="Erase all decisions with a label",
     opt=needs("admin") | takes(bodies.LabelSent),
 )
 async def redact_label(request: Asked, name: Name) -> bodies.RedactionTold:
-    """Decisions in whose rounds the label of a group or an arm id occurs go as a whole, with all others in them."""
+    """Erase every decision whose round has this label of a group or this arm id, with all other arms of the round."""
     media(request, JSON)
     body = await request.body()
     sessions = sessions_of(request)

@@ -28,11 +28,11 @@ def changes(sessions: Sessions, name: str) -> None:
     "/v1/sessions/{name:str}/decisions/{id:str}/outcomes",
     status_code=200,
     responses=problems(404, 409, 410, 413, 415, 422),
-    summary="Tell outcomes",
+    summary="Report outcomes of a decision",
     opt=needs("observe") | takes(bodies.OutcomesSent),
 )
 async def observe(request: Asked, name: Name, id: Id) -> bodies.ReceiptTold:
-    """Outcomes of picked arms, in any order, in parts, late or again; another value than is known is refused."""
+    """Report outcomes of picked arms, in any order, in parts, late or again. A different value is refused (409)."""
     media(request, JSON)
     key, body = key_of(request), await request.body()
     sessions = sessions_of(request)
@@ -54,13 +54,15 @@ async def observe(request: Asked, name: Name, id: Id) -> bodies.ReceiptTold:
     "/v1/sessions/{name:str}/outcomes",
     status_code=200,
     responses=problems(404, 409, 410, 413, 415, 422),
-    summary="Tell outcomes of many decisions",
+    summary="Report outcomes of many decisions",
     opt=needs("observe") | takes(None, LINES, ARROW),
 )
 async def observe_many(request: Asked, name: Name) -> bodies.ReceiptsTold:
-    """A day's file: lines of JSON, or an Arrow stream, with decision, arm, outcome_1, outcome_2 and perhaps sample.
+    """Send lines of JSON or an Arrow stream with ``decision``, ``arm``, ``outcome_1``, ``outcome_2`` and ``sample``.
 
-    It is told as a whole, or refused as a whole where one row is wrong, and it may be told again.
+    ``sample`` may be missing; ``arm`` is the number of an arm or its id. For example
+    ``{"decision": "019a...", "arm": 0, "outcome_1": 0.5, "outcome_2": null}``. If one row is wrong, the service refuses
+    all of them. You may send the same file again.
     """
     kind = media(request, LINES, ARROW)
     body = await request.body()
@@ -87,10 +89,10 @@ async def correct(
     request: Asked,
     name: Name,
     id: Id,
-    arm: Annotated[str, PathParameter(description="Its number, or its id.")],
-    outcome: Annotated[int, PathParameter(description="1 or 2.")],
+    arm: Annotated[str, PathParameter(description="Number of the arm in its round, or its id.")],
+    outcome: Annotated[int, PathParameter(description="Which of its two outcomes: 1 or 2.")],
 ) -> bodies.ReceiptTold:
-    """Give an outcome that is known another value: a fact at once, which the policy learns by a rebase."""
+    """Give a known outcome another value. Tables show it at once; the policy learns it by a rebase."""
     media(request, JSON)
     key, body = key_of(request), await request.body()
     sessions = sessions_of(request)
@@ -109,11 +111,11 @@ async def correct(
     "/v1/sessions/{name:str}/decisions/{id:str}/played",
     status_code=200,
     responses=problems(404, 409, 410, 422),
-    summary="Say that a decision was acted upon",
+    summary="Report a decision as played",
     opt=needs("observe"),
 )
 async def played(request: Asked, name: Name, id: Id) -> bodies.StateTold:
-    """Whatever comes of it; outcomes say so too."""
+    """Say that somebody acted on the decision. Outcomes say so too."""
     return await _said(request, name, id, Session.played)
 
 
@@ -121,11 +123,11 @@ async def played(request: Asked, name: Name, id: Id) -> bodies.StateTold:
     "/v1/sessions/{name:str}/decisions/{id:str}/withdrawal",
     status_code=200,
     responses=problems(404, 409, 410, 422),
-    summary="Say that a decision never will be acted upon",
+    summary="Withdraw a decision",
     opt=needs("observe"),
 )
 async def withdraw(request: Asked, name: Name, id: Id) -> bodies.StateTold:
-    """Nothing is waited for any more, and its key is used up."""
+    """Say that nobody will act on the decision. It waits for nothing any more, and its key cannot be used again."""
     return await _said(request, name, id, Session.withdraw)
 
 
@@ -144,11 +146,11 @@ async def _said(request: Asked, name: str, id: str, say: Callable[[Session, str]
 @post(
     "/v1/sessions/{name:str}/records",
     responses=problems(404, 409, 413, 415, 422),
-    summary="Teach somebody else's choice",
+    summary="Record somebody else's decision",
     opt=needs("observe") | takes(bodies.RecordSent),
 )
 async def record(request: Asked, name: Name) -> Response[bodies.ReceiptTold]:
-    """Learn from a round that somebody else decided, as from a log."""
+    """Let the policy learn from a round that somebody else decided, for example from a log."""
     media(request, JSON)
     key, body = key_of(request), await request.body()
     sessions = sessions_of(request)
@@ -172,7 +174,7 @@ async def record(request: Asked, name: Name) -> Response[bodies.ReceiptTold]:
     opt=needs("correct"),
 )
 async def rebase(request: Asked, name: Name) -> bodies.RebaseTold:
-    """Teach the policy anew, from its beginning, with the values now in force."""
+    """Teach the policy again from the beginning, with all corrected values."""
     sessions = sessions_of(request)
 
     def told(session: Session) -> bodies.RebaseTold:

@@ -12,26 +12,28 @@ from superarm.service.metrics import MEDIA
 from superarm.service.routes.documented import needs
 
 
-@get("/healthz", sync_to_thread=False, summary="Whether the process answers", opt=needs(OPEN))
+@get("/healthz", sync_to_thread=False, summary="Is the process alive?", opt=needs(OPEN))
 def healthz() -> bodies.HealthTold:
-    """Yes, if you read this."""
+    """Always 200."""
     return bodies.HealthTold(status="ok")
 
 
-NOT_YET = ResponseSpec(data_container=bodies.HealthTold, description="Not yet.", generate_examples=False)
+NOT_YET = ResponseSpec(
+    data_container=bodies.HealthTold, description="The service is not ready yet.", generate_examples=False
+)
 
 
-@get("/readyz", responses={503: NOT_YET}, summary="Whether decisions can be made", opt=needs(OPEN))
+@get("/readyz", responses={503: NOT_YET}, summary="Is the service ready?", opt=needs(OPEN))
 async def readyz(request: Asked) -> Response[bodies.HealthTold]:
-    """Only when the journals are replayed, the loops are compiled, and the store can be written to."""
+    """Ready means: all journals are replayed, the loops are compiled, and the store can be written to."""
     sessions = sessions_of(request)
     status = await sessions.readiness()
     return Response(bodies.HealthTold(status=status), status_code=200 if status == "ready" else 503)
 
 
-@get("/metrics", summary="What was counted, for Prometheus", media_type=MEDIA, opt=needs("metrics"))
+@get("/metrics", summary="Metrics for Prometheus", media_type=MEDIA, opt=needs("metrics"))
 async def metrics(request: Asked) -> bytes:
-    """Counters of requests, decisions and outcomes; never by group."""
+    """Requests, decisions, outcomes, promises, seconds and waiting decisions. Groups are never labels."""
     sessions = sessions_of(request)
     return await sessions.apart(sessions.measured)
 

@@ -6,17 +6,18 @@ from typing import Any
 
 from litestar import Response, delete, get, patch, post
 
-from superarm.errors import Conflict
+from superarm.errors import InvalidArgument
 from superarm.service import bodies, translation
 from superarm.service.asked import JSON, Asked, Name, media, sessions_of
 from superarm.service.guards import ANY, check, may
 from superarm.service.routes.documented import needs, problems, takes
+from superarm.service.routes.feedback import changes
 from superarm.service.sessions import ARCHIVED, PAUSED, RUNNING
 
 
-@get("/v1/sessions", responses=problems(), summary="Names of the sessions", opt=needs(ANY))
+@get("/v1/sessions", responses=problems(), summary="List the sessions", opt=needs(ANY, "read"))
 async def list_sessions(request: Asked) -> bodies.SessionsTold:
-    """All sessions that the token may read, and how each stands."""
+    """All sessions that the token may read, with their states."""
     sessions = sessions_of(request)
     names, states = await sessions.apart(sessions.names), sessions.states()
     return bodies.SessionsTold(
@@ -31,11 +32,14 @@ async def list_sessions(request: Asked) -> bodies.SessionsTold:
 @post(
     "/v1/sessions",
     responses=problems(409, 413, 415, 422),
-    summary="A new session",
-    opt=needs(ANY) | takes(bodies.SessionSent),
+    summary="Create a session",
+    opt=needs(ANY, "admin") | takes(bodies.SessionSent),
 )
 async def create_session(request: Asked) -> Response[bodies.SessionTold]:
-    """Make a session with a policy; without one it is CautiousTCGPUCB, which needs no settings."""
+    """Create a session with a policy. Without one it gets CautiousTCGPUCB, which needs no settings.
+
+    The token needs the scope ``admin`` for the new name.
+    """
     media(request, JSON)
     body = await request.body()
     sessions = sessions_of(request)
@@ -46,15 +50,17 @@ async def create_session(request: Asked) -> Response[bodies.SessionTold]:
         "outcome_range": sent.outcome_range,
         "deadline": sent.deadline,
         "silence": sent.silence,
+        "rebase_after": sent.rebase_after,
+        "keep_rounds": sent.keep_rounds,
     }
     await sessions.create(sent.name, policy, settings)
     told = await sessions.do(sent.name, lambda held: translation.session_told(sent.name, RUNNING, held))
     return Response(told, status_code=201, headers={"Location": f"/v1/sessions/{sent.name}"})
 
 
-@get("/v1/sessions/{name:str}", responses=problems(404), summary="One session at a glance", opt=needs("read"))
+@get("/v1/sessions/{name:str}", responses=problems(404), summary="Show a session", opt=needs("read"))
 async def show_session(request: Asked, name: Name) -> bodies.SessionTold:
-    """Its policy, its settings, how far it has come, and what is to know of it."""
+    """Its policy, its settings, how many events it has, how many decisions wait, and notes about it."""
     sessions = sessions_of(request)
     state = sessions.states().get(name, RUNNING)
     return await sessions.do(name, lambda held: translation.session_told(name, state, held))
@@ -63,18 +69,26 @@ async def show_session(request: Asked, name: Name) -> bodies.SessionTold:
 @patch(
     "/v1/sessions/{name:str}",
     responses=problems(404, 409, 413, 415, 422),
-    summary="Pause a session, or let it go on",
-    opt=needs("admin") | takes(bodies.SessionSwitch),
+    summary="Pause, resume or reconfigure a session",
+    opt=needs("admin") | takes(bodies.SessionChange),
 )
-async def switch_session(request: Asked, name: Name) -> bodies.SessionTold:
-    """A session that is paused makes no decisions, and takes outcomes as before."""
+async def change_session(request: Asked, name: Name) -> bodies.SessionTold:
+    """A paused session makes no decisions, but still accepts outcomes. A new policy first learns all that is known.
+
+    Settings other than the policy stay as the session began with them.
+    """
     media(request, JSON)
-    sent = translation.read(await request.body(), bodies.SessionSwitch)
+    sent = translation.read(await request.body(), bodies.SessionChange)
     sessions = sessions_of(request)
-    if sessions.states().get(name) == ARCHIVED:
-        raise Conflict(f"session {name!r} is archived")
-    state = PAUSED if sent.paused else RUNNING
-    await sessions.switch(name, state)
+    if sent.policy is None and sent.paused is None:
+        raise InvalidArgument("body", "paused, or policy, or both", "neither")
+    changes(sessions, name)
+    if sent.policy is not None:
+        policy = await sessions.apart(lambda: translation.policy_of(sent.policy))
+        await sessions.do(name, lambda held: held.reconfigure(policy))
+    if sent.paused is not None:
+        await sessions.switch(name, PAUSED if sent.paused else RUNNING)
+    state = sessions.states().get(name, RUNNING)
     return await sessions.do(name, lambda held: translation.session_told(name, state, held))
 
 
@@ -82,10 +96,10 @@ async def switch_session(request: Asked, name: Name) -> bodies.SessionTold:
     "/v1/sessions/{name:str}", status_code=200, responses=problems(404), summary="Archive a session", opt=needs("admin")
 )
 async def archive_session(request: Asked, name: Name) -> bodies.SessionTold:
-    """A session that is archived changes no more; nothing of it is erased."""
+    """An archived session accepts no more changes. Nothing is erased."""
     sessions = sessions_of(request)
     await sessions.switch(name, ARCHIVED)
     return await sessions.do(name, lambda held: translation.session_told(name, ARCHIVED, held))
 
 
-ROUTES = [list_sessions, create_session, show_session, switch_session, archive_session]
+ROUTES = [list_sessions, create_session, show_session, change_session, archive_session]
