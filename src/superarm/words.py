@@ -25,6 +25,21 @@ def chance(probability: float | None) -> str:
     return "below 0.0001" if probability < 0.0001 else f"{probability:.4f}"
 
 
+SPANS = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
+
+
+def span(seconds: float) -> str:
+    """A span of time in the largest word that has it as a whole number.
+
+    >>> span(86400.0), span(5400), span(0.5), span(1)
+    ('1 day', '90 minutes', '0.5 seconds', '1 second')
+    """
+    for size, word in SPANS:
+        if seconds and seconds % size == 0.0:
+            return counted(int(seconds // size), word)
+    return "1 second" if seconds == 1.0 else f"{seconds:.15g} seconds"
+
+
 def counted(number: int, what: str) -> str:
     """How many of something.
 

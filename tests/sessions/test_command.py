@@ -44,7 +44,7 @@ def events(path):
 def test_looking_changes_nothing(file):
     before = events(file)
     assert "main TCGPUCB 3 1" in said("list", file)
-    assert "Session(TCGPUCB, 6 events, 1 decisions out)" in said("show", file)
+    assert "Session(TCGPUCB, 6 events, 1 decision out)" in said("show", file)
     assert "6 events, 3 decisions: whole, and replayed bit for bit" in said("verify", file)
     assert "kept the state after event 6" in said("snapshot", file)
     assert events(file) == before

@@ -236,7 +236,9 @@ def test_corrections_are_learnt_by_themselves_when_they_have_waited(path, monkey
     assert session.rebases()["corrections"].to_list() == [2, 1]
     assert session.verify().ok
     session.close()
-    with pytest.raises(sa.errors.InvalidArgument, match="rebase_after: expected None, or as the session began: 60"):
+    with pytest.raises(
+        sa.errors.InvalidArgument, match="rebase_after: expected None, or as the session began: 1 minute"
+    ):
         opened(path, rebase_after=61)
 
 

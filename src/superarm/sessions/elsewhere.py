@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
-from superarm.errors import InvalidArgument
 from superarm.policies.policy import Policy
 from superarm.round import Round
 from superarm.selection import Selection
+from superarm.sessions.requests import check_number
 
 
 @runtime_checkable
@@ -48,6 +48,5 @@ class AskedElsewhere:
         """A round of the picked arms, with its number, and the selection."""
         if self.counted:
             return self.round.numbered(last + 1).pick(policy)
-        if self.round.number <= last:
-            raise InvalidArgument("t", f"more than every t of the session so far (> {last})", self.round.number)
+        check_number(self.round.number, last)
         return self.round.pick(policy)

@@ -7,13 +7,14 @@ follows from it, for tables and notebooks.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from superarm.errors import Conflict, InvalidArgument, SuperarmError, UnreadableFile
+from superarm.errors import Conflict, InvalidArgument, StoreUnavailable, SuperarmError, UnreadableFile
 from superarm.sessions import events
 from superarm.sessions.events import Event, parts_of
 from superarm.sessions.parts import digest_of
@@ -22,19 +23,25 @@ from superarm.sessions.start import begin
 from superarm.sessions.stores.memory import MemoryStore
 from superarm.sessions.stores.store import Behind, Entry, Store
 from superarm.sessions.views import decisions_frame, outcomes_frame
-from superarm.storage import checked_path, replace_file
+from superarm.storage import TEMPORARY, alone, checked_path, replace_file, sync_folder
 from superarm.wire.packing import DAMAGE
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FORMAT = "superarm session"
 EVENTS, PARTS = "events.jsonl", "parts.parquet"
+DECISIONS, OUTCOMES = "decisions.parquet", "outcomes.parquet"
 
 
 def exported(store: Store, folder: str | os.PathLike[str], last: int) -> Path:
-    """Write a journal up to an event into a folder, made if there is none."""
-    import polars as pl
+    """Write a journal up to an event into a folder, made if there is none; an earlier export stays until that is done.
 
+    Everything is made before anything is written. The lines of events say which parts belong to them, and take their
+    place last but for the name of these: whoever is killed leaves the earlier export or the new one, and a reader
+    finds the parts of either.
+    """
     path = checked_folder("folder", folder)
-    path.mkdir(parents=True, exist_ok=True)
     lines: list[str] = []
     named: dict[str, None] = {}
     for event in store.events():
@@ -43,16 +50,43 @@ def exported(store: Store, folder: str | os.PathLike[str], last: int) -> Path:
         lines.append(_line(event))
         named.update(dict.fromkeys(parts_of(event.fact)))
     bodies = {digest: store.part(digest) for digest in named}
-    kept = [(digest, body) for digest, body in bodies.items() if body is not None]
-    pl.DataFrame(kept, schema={"digest": pl.String, "body": pl.Binary}, orient="row").write_parquet(path / PARTS)
+    kept = {digest: body for digest, body in bodies.items() if body is not None}
     made = [each for each in store.standings() if each.seq <= last]
-    decisions_frame(store, made).write_parquet(path / "decisions.parquet")
-    outcomes_frame(store, made).write_parquet(path / "outcomes.parquet")
-    for name in (PARTS, "decisions.parquet", "outcomes.parquet"):
-        _sync(path / name)
-    head = {"format": FORMAT, "version": events.VERSION, "events": last, "digest": _digest(lines, dict(kept))}
-    replace_file(path / EVENTS, ("\n".join([json.dumps(head), *lines]) + "\n").encode("utf-8"))  # last: all is there
+    tables = {DECISIONS: _parquet(decisions_frame(store, made)), OUTCOMES: _parquet(outcomes_frame(store, made))}
+    parts, digest = _parquet(_parts_frame(kept)), _digest(lines, kept)
+    head = {"format": FORMAT, "version": events.VERSION, "events": last, "digest": digest}
+    text = ("\n".join([json.dumps(head), *lines]) + "\n").encode("utf-8")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with alone(path, wait=True):  # others may export into the same folder
+            for name, table in tables.items():
+                replace_file(path / name, table)
+            replace_file(path / _new_parts(digest), parts)
+            replace_file(path / EVENTS, text)
+            os.replace(path / _new_parts(digest), path / PARTS)
+            for left in path.glob(_new_parts("*")):  # by whoever was killed
+                left.unlink(missing_ok=True)
+            sync_folder(path)
+    except OSError as error:
+        raise StoreUnavailable(f"folder: {path} cannot be written to: {error.strerror or error}") from error
     return path
+
+
+def _parts_frame(parts: Mapping[str, bytes]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame([*parts.items()], schema={"digest": pl.String, "body": pl.Binary}, orient="row")
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _new_parts(digest: str) -> str:
+    """The name of parts until the events that name them are in place."""
+    return f"{TEMPORARY}parts-{digest}"
 
 
 def checked_folder(argument: str, folder: Any) -> Path:
@@ -61,11 +95,6 @@ def checked_folder(argument: str, folder: Any) -> Path:
     if path.exists() and not path.is_dir():
         raise InvalidArgument(argument, "that of a folder, which is made if there is none", f"the file {path}")
     return path
-
-
-def _sync(file: Path) -> None:
-    with file.open("rb") as held:
-        os.fsync(held.fileno())
 
 
 def _line(event: Event) -> str:
@@ -93,7 +122,7 @@ def read_export(folder: str | os.PathLike[str]) -> list[Entry]:
         head = json.loads(first)
         if head["format"] != FORMAT or head["events"] != len(lines) or head["version"] > events.VERSION:
             raise ValueError(f"a head of {head}, and {len(lines)} events")
-        parts = dict(pl.read_parquet(path / PARTS, columns=["digest", "body"]).iter_rows())
+        parts = _read_parts(path, str(head.get("digest")))
         if head.get("digest", "") not in ("", _digest(lines, parts)):  # earlier exports have none
             raise ValueError("it was changed since it was written: its digest is another")
         found = [_event(json.loads(line), head["version"]) for line in lines]
@@ -108,6 +137,14 @@ def read_export(folder: str | os.PathLike[str]) -> list[Entry]:
     except (*DAMAGE, AssertionError, OSError, SuperarmError, pl.exceptions.PolarsError) as error:
         raise UnreadableFile(f"{path}: damaged, truncated, or not an export of a session ({error})") from error
     return entries
+
+
+def _read_parts(path: Path, digest: str) -> dict[str, bytes]:
+    """The parts of an export, also where whoever wrote it was killed before they had their name."""
+    import polars as pl
+
+    new = path / _new_parts(digest)
+    return dict(pl.read_parquet(new if new.is_file() else path / PARTS, columns=["digest", "body"]).iter_rows())
 
 
 def imported(entries: Sequence[Entry], store: Store) -> None:

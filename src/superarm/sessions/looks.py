@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.arguments import one_of, whole_number
-from superarm.errors import Conflict, InvalidArgument, NotKept
+from superarm.errors import Conflict, Erased, InvalidArgument, NotKept, UnknownDecision, safe_repr
 from superarm.policies.explanation.explain import MOST
 from superarm.policies.explanation.explanation import Explanation
 from superarm.policies.policy import Policy
@@ -83,6 +83,10 @@ class Looks:
             number of its round; or None
         """
         found = meant(self._running, id, key, t)
+        if found.recorded and not (found.redacted or found.archived):
+            argument, came = next((name, one) for name, one in (("id", id), ("key", key), ("t", t)) if one is not None)
+            expected = "that of a decision that the policy made, not a record: decisions() and outcomes() show these"
+            raise UnknownDecision(argument, expected, f"{safe_repr(came)}, of a record of somebody else's choice")
         return self._running.do(lambda: operations.found(self._running, found.id))
 
     def decisions(
@@ -189,8 +193,8 @@ class Looks:
             alternatives that are shown
         """
         running = self._running
-        standing = meant(running, id, key, t)
-        decision = self.decision(standing.id)
+        decision = self.decision(id, key=key, t=t)
+        standing = running.standing(decision.id)
         since = created(running.store).since
         if standing.seq <= since:
             raise NotKept(f"decision {standing.id} was made before event {since}, up to which all is archived")
@@ -198,6 +202,14 @@ class Looks:
         if isinstance(round, SlimRound):
             raise NotKept(
                 f"of the round of decision {standing.id} only the picked arms are kept: nothing to compare with"
+            )
+        erasure = next(
+            (event for event in running.store.events(standing.seq) if isinstance(event.fact, Redacted)), None
+        )
+        if erasure is not None:
+            raise Erased(
+                f"decision {standing.id} cannot be explained any more: what the policy knew when it was made went when "
+                f"decision {erasure.decision} was erased, by event {erasure.seq}"
             )
         policy: Any = self.at(standing.seq - 1)
         if not callable(getattr(policy, "explain", None)):

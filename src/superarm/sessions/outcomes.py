@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,14 @@ class Rebase:
     decisions: tuple[str, ...]
     seq: int = 0
     at: float = 0.0
+
+    def __repr__(self) -> str:
+        said = [f"corrections={self.corrections}", f"decisions={self.decisions}"]
+        if self.seq:
+            said.append(f"seq={self.seq}")
+        if self.at:
+            said.append(f"at={datetime.fromtimestamp(self.at, UTC):%Y-%m-%dT%H:%M:%SZ}")
+        return f"Rebase({', '.join(said)})"
 
 
 def due(running: Running, now: float) -> bool:

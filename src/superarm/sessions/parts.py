@@ -18,6 +18,7 @@ from superarm.sessions.events import Event
 from superarm.sessions.slim import excerpt_document, excerpt_round, slim_round
 from superarm.slim import Excerpt
 from superarm.wire import packing, rounds
+from superarm.wire.labels import check_text
 from superarm.wire.policies import policy_from_bytes, policy_to_bytes
 from superarm.wire.selections import selection_from_dict, selection_to_dict
 
@@ -26,6 +27,7 @@ LARGEST = 1 << 26  # bytes of their contexts, unless a single round has more
 CATALOGUES = 4
 V = TypeVar("V")
 ARMS = ("contexts", "groups", "arm_ids")
+SURROGATE = b"\\ud"  # how JSON begins to spell one
 
 
 def digest_of(content: bytes) -> str:
@@ -97,6 +99,8 @@ class KeptParts:
         document = rounds.document(round)
         arms = packing.laid_out({name: document.pop(name) for name in ARMS})
         if arms != self._arms_of_latest[0]:
+            if SURROGATE in arms:  # perhaps, and perhaps alone
+                _check_text(round)
             content = packing.sealed(arms)
             self._arms_of_latest = arms, content, digest_of(content)
         _, content, catalogue = self._arms_of_latest
@@ -183,6 +187,15 @@ class KeptParts:
         if content is None:
             raise UnreadableFile(f"the journal names a {what} ({digest[:12]}...) that is no longer kept")
         return content
+
+
+def _check_text(round: Round) -> None:
+    """Refuse a round with text that an export could not write."""
+    check_text(round.labels, "groups")
+    check_text(() if round.arm_ids is None else round.arm_ids.tolist(), "arm_ids")
+    if round.columns is not None:
+        check_text(round.columns.names, "columns")
+        check_text((label for labels in round.columns.labels for label in labels or ()), "contexts")
 
 
 def _keep(latest: OrderedDict[str, V], name: str, value: V, most: int) -> None:

@@ -11,6 +11,7 @@ from superarm.groups import label_array
 from superarm.sessions.base import created
 from superarm.sessions.events import Decided, Event, Recorded, Redacted, erased, parts_of
 from superarm.sessions.running import Answer, Draft, Running
+from superarm.storage.labels import plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,18 +66,20 @@ def with_label(running: Running, label: Any) -> Iterator[str]:
         fact = event.fact
         if isinstance(fact, Decided | Recorded) and fact.round:
             round = running.parts.round(fact.round)
-            ids = () if round.arm_ids is None else round.arm_ids.tolist()
-            text = () if round.columns is None else [each for labels in round.columns.labels for each in labels or ()]
-            if label in round.labels or label in ids or label in text:
+            there: set[Any] = {*round.labels}  # by hash: NumPy's == of a label and a tuple is no truth
+            there.update(() if round.arm_ids is None else round.arm_ids.tolist())
+            for labels in () if round.columns is None else round.columns.labels:
+                there.update(labels or ())
+            if label in there:
                 yield fact.decision
 
 
 def _checked(label: Any) -> Hashable:
-    found: Hashable = label_array([label], "label")[0]
+    found: Hashable = plain(label_array([label], "label")[0])
     try:
         hash(found)
         known = bool(found == found)  # what is missing does not equal itself
-    except TypeError:  # it cannot be hashed
+    except (TypeError, ValueError, ArithmeticError):  # it cannot be hashed, or has no one truth
         known = False
     if not known:
         raise InvalidArgument("label", "a label of a group, or an arm id", safe_repr(label)[:200])

@@ -8,7 +8,7 @@ import json
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from superarm.round import Outcomes, Round, checked_noises, checked_round, with_
 from superarm.selection import Selection
 from superarm.sessions.events import Pairs
 from superarm.storage.labels import plain
+from superarm.wire.labels import check_text, is_writable
 
 LONGEST = 200  # letters of a key or sample
+LARGEST_T = 2**62  # that a user may give: journals hold numbers below 2**63, and the session counts on from it
 WAYS = ("position", "id")
 PARTS = tuple(each.name for each in fields(Round) if each.init)
 
@@ -31,11 +33,18 @@ def checked_text(argument: str, value: Any, *, empty: bool = False) -> str:
     if not isinstance(value, str) or len(value) > LONGEST or not (value or empty) or "\0" in value:
         least = 0 if empty else 1
         raise InvalidArgument(argument, f"text of {least} to {LONGEST} letters", safe_repr(value))
-    try:
-        value.encode("utf-8")
-    except UnicodeError:
-        raise InvalidArgument(argument, "text that can be written as UTF-8", safe_repr(value)) from None
+    check_text([value], argument)
     return str(value)
+
+
+def is_id(value: Any) -> TypeGuard[str]:
+    """Whether a value may be the id of a decision, and can be looked for: ids are of ASCII letters."""
+    return isinstance(value, str) and value.isascii() and "\0" not in value
+
+
+def is_key(value: Any) -> TypeGuard[str]:
+    """Whether a value may be a key, and can be looked for."""
+    return isinstance(value, str) and len(value) <= LONGEST and "\0" not in value and is_writable(value)
 
 
 def checked_key(value: Any) -> str | None:
@@ -77,8 +86,7 @@ class Asked:
     def numbered(self, last: int) -> Round:
         """The round with its number, which must be larger than the last of the session."""
         if not self.counted:
-            if self.round.t <= last:
-                raise InvalidArgument("t", f"more than every t of the session so far (> {last})", self.round.t)
+            check_number(self.round.t, last)
             return self.round
         return with_number(self.round, last + 1)
 
@@ -86,6 +94,14 @@ class Asked:
         """The round with its number, and what the policy picks of it."""
         round = self.numbered(last)
         return round, policy.select(round)
+
+
+def check_number(t: int, last: int) -> None:
+    """Refuse a number of a round that is not larger than the last of the session, or after which few are left."""
+    if t <= last:
+        raise InvalidArgument("t", f"more than every t of the session so far (> {last})", t)
+    if t > LARGEST_T:
+        raise InvalidArgument("t", "at most 2**62, so that the session can count on from it", t)
 
 
 def checked_outcomes(

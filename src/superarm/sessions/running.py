@@ -27,6 +27,7 @@ from superarm.sessions.events import Event, Fact, Moved, Redacted
 from superarm.sessions.fold import State
 from superarm.sessions.journal import Journal, Ticket
 from superarm.sessions.parts import KeptParts
+from superarm.sessions.requests import is_id, is_key
 from superarm.sessions.snapshots import snapshot_of
 from superarm.sessions.standing import Standing
 from superarm.sessions.start import Beginning, again
@@ -224,7 +225,7 @@ class Running:
 
     def standing(self, id: object) -> Standing:
         """Where a decision stands."""
-        found = self.journal.standing(id) if isinstance(id, str) else None
+        found = self.journal.standing(id) if is_id(id) else None
         if found is None:
             raise UnknownDecision("id", *self._hint(id))
         return found
@@ -234,7 +235,7 @@ class Running:
         expected = "the id of a decision of this session"
         if isinstance(id, Decision):
             return f"{expected}, as decision.id", f"the decision {id.id} itself"
-        if isinstance(id, str) and self.journal.keyed(id) is not None:
+        if is_key(id) and self.journal.keyed(id) is not None:
             return f"{expected}; this is a key, by which session.decision(key=...) finds it", safe_repr(id)
         return expected, safe_repr(id)[:200]
 

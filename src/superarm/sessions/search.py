@@ -6,7 +6,7 @@ from typing import Any
 
 from superarm.arguments import whole_number
 from superarm.errors import InvalidArgument, UnknownDecision, safe_repr
-from superarm.sessions.requests import checked_text
+from superarm.sessions.requests import checked_text, is_id
 from superarm.sessions.running import Running
 from superarm.sessions.standing import Standing
 from superarm.sessions.stores.store import FindsBeginnings, Store
@@ -52,7 +52,7 @@ def _by_number(store: Store, t: int) -> Standing | None:
 
 
 def _by_id(running: Running, id: Any) -> Standing:
-    if isinstance(id, str) and len(id) >= SHORTEST and running.store.standing(id) is None:
+    if is_id(id) and len(id) >= SHORTEST and running.store.standing(id) is None:
         alike = _alike(running.store, id)
         if len(alike) > 1:
             many = len(alike) if len(alike) < MANY else f"{MANY} or more"
@@ -63,9 +63,7 @@ def _by_id(running: Running, id: Any) -> Standing:
 
 
 def _alike(store: Store, id: str) -> list[str]:
-    """Ids that begin with these letters; ids are of ASCII letters."""
-    if not id.isascii() or "\0" in id:
-        return []
+    """Ids that begin with these letters."""
     if isinstance(store, FindsBeginnings):
         return store.beginning(id, MANY)
     return [each.id for each in store.standings() if each.id.startswith(id)]

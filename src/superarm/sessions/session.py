@@ -25,6 +25,7 @@ from superarm.sessions.requests import Asked, checked_key, checked_text
 from superarm.sessions.running import Running, Steps, finished
 from superarm.sessions.settings import Settings, seconds
 from superarm.sessions.teaching import copied
+from superarm.words import counted
 
 
 class Session(Feedback, Looks):
@@ -67,7 +68,7 @@ class Session(Feedback, Looks):
 
     def _unlearnt(self) -> str:
         many = self._running.state.corrected
-        return f"{many} correction{'s' if many > 1 else ''} not yet learnt: rebase()" if many else ""
+        return f"{counted(many, 'correction')} not yet learnt: rebase()" if many else ""
 
     @classmethod
     def open(
@@ -248,5 +249,7 @@ class Session(Feedback, Looks):
 
     def __repr__(self) -> str:
         state = self._running.state
-        said = f"{type(state.policy).__name__}, {state.seq} events, {len(state.out)} decisions out"
+        said = (
+            f"{type(state.policy).__name__}, {counted(state.seq, 'event')}, {counted(len(state.out), 'decision')} out"
+        )
         return f"Session({', '.join(filter(None, (said, self._unlearnt())))})"

@@ -10,6 +10,9 @@ from typing import Any, Self
 from superarm.arguments import between, interval, non_negative, positive
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.round import LARGEST
+from superarm.words import span
+
+SPANS = ("deadline", "rebase_after", "keep_rounds")  # in seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +75,8 @@ class Settings:
         for each in fields(self):
             came, stored = getattr(given, each.name), getattr(self, each.name)
             if came is not None and came != stored:
-                raise InvalidArgument(each.name, f"None, or as the session began: {stored}", came)
+                said = [span(one) if each.name in SPANS and one is not None else one for one in (stored, came)]
+                raise InvalidArgument(each.name, f"None, or as the session began: {said[0]}", said[1])
 
     def to_data(self) -> dict[str, Any]:
         """As an event holds them; an infinite end is text, as JSON has no word for it."""

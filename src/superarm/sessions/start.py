@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ def opened(path: Any, name: Any, durability: Any) -> Store:
         from superarm.sessions.stores.postgres.store import PostgresStore  # an extra
 
         return PostgresStore(path, name, durability=durability)
-    if checked_path("path", path).is_dir():
+    if os.path.isdir(checked_path("path", path)):  # which knows no error, as of a folder that must not be read
         raise InvalidArgument("path", "that of a file, which is made if there is none", f"the folder {path}")
     return sqlite.SQLiteStore(path, name, durability=durability)
 
@@ -67,7 +68,7 @@ def check_given(path: Any, policy: Policy | None, name: Any = "", given: Setting
     """Refuse, before anything is made, a policy that no session can have, and what a session in a new file cannot."""
     if policy is not None:
         policy_to_part(instance("policy", policy, Policy, "a policy (methods: select, update), or None"))
-    if keeps(path, Store) or is_url(path) or checked_path("path", path).exists():
+    if keeps(path, Store) or is_url(path) or os.path.exists(checked_path("path", path, sqlite.LONGEST)):
         return
     if policy is None:
         raise InvalidArgument("policy", "a policy, as the session does not exist yet", None)

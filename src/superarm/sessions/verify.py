@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from superarm.sessions import fold
 from superarm.sessions.base import base_of
 from superarm.sessions.differences import differences
-from superarm.sessions.events import Decided, Event, Moved, Recorded
+from superarm.sessions.events import Decided, Event, Moved, Recorded, Redacted
 from superarm.sessions.fold import State
 from superarm.sessions.parts import KeptParts
 from superarm.sessions.snapshots import digest_of_state, state_of
@@ -45,6 +45,11 @@ class Verified:
         rounds of which only the picked arms are kept: they can be replayed, but not explained
     archived
         decisions of which only is kept that they were made
+    redacted
+        decisions that were erased
+    replayable_from
+        the event from which on the policy can be replayed as it was: the last one that erased, or up to which all is
+        archived; 1: from the first
     """
 
     events: int
@@ -54,6 +59,8 @@ class Verified:
     since: int = 0
     slim: int = 0
     archived: int = 0
+    redacted: int = 0
+    replayable_from: int = 1
 
     @property
     def ok(self) -> bool:
@@ -64,9 +71,18 @@ class Verified:
         bits = "bit for bit" if self.exact else f"within {CLOSE:g}, as part of it was learnt elsewhere"
         if self.ok:
             after = f" after event {self.since}" if self.since else ""
-            found = f"{self.events} events, {self.decisions} decisions: whole, and replayed {bits}{after}"
-            return "; ".join([found, *lost(self.slim, self.archived, self.since)])
-        return "\n  ".join([f"{self.events} events, {self.decisions} decisions: NOT well", *self.faults])
+            found = f"{self._counts()}: whole, and replayed {bits}{after}"
+            return "; ".join([found, *self._erased(), *lost(self.slim, self.archived, self.since)])
+        return "\n  ".join([f"{self._counts()}: NOT well", *self.faults])
+
+    def _counts(self) -> str:
+        return f"{counted(self.events, 'event')}, {counted(self.decisions, 'decision')}"
+
+    def _erased(self) -> list[str]:
+        if not self.redacted or self.replayable_from <= self.since:  # what is archived says more
+            return []
+        erased = counted(self.redacted, "decision")
+        return [f"{erased} erased: of what was before event {self.replayable_from} no replay or explanation"]
 
 
 def lost(slim: int, archived: int, since: int) -> list[str]:
@@ -83,7 +99,7 @@ def verified(store: Store, state: State, here: str) -> Verified:
     faults = list(store.faults())
     parts = KeptParts(store)
     whole: list[Event] = []
-    decisions = moves = slim = archived = 0
+    decisions = moves = slim = archived = redacted = erasure = 0
     for place, event in enumerate(_until(store, 0, state.seq), 1):
         if event.seq != place:
             faults.append(f"event {place} is missing: {event.seq} comes in its place")
@@ -99,6 +115,8 @@ def verified(store: Store, state: State, here: str) -> Verified:
             if found != event.fact.round:
                 faults.append(f"the round of event {event.seq} is not the one that was decided on")
         moves += isinstance(event.fact, Moved)
+        if isinstance(event.fact, Redacted):
+            redacted, erasure = redacted + 1, event.seq
         whole.append(event)
     exact = moves == 0 and state.fingerprint == here
     base = base_of(store)
@@ -117,6 +135,8 @@ def verified(store: Store, state: State, here: str) -> Verified:
         since=0 if base is None else base.seq,
         slim=slim,
         archived=archived,
+        redacted=redacted,
+        replayable_from=max(1, erasure, 0 if base is None else base.seq),
     )
 
 

@@ -98,5 +98,10 @@ def _arm_ids(parts: KeptParts, standing: Standing) -> dict[int, str]:
 
 
 def label_text(label: Hashable) -> str:
-    """A label as text; what is none, as the journal spells it."""
-    return label if isinstance(label, str) else json.dumps(label_to_data(label))
+    """A label as text; what is none, as the journal spells it.
+
+    Journals of earlier versions may hold half of a pair of surrogates, which no table can: it is spelled out.
+    """
+    if not isinstance(label, str):
+        return json.dumps(label_to_data(label))
+    return label.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -11,7 +11,7 @@ with their module, so that every library and script may name its classes as it l
 renamed or changes its fields says so in :func:`storable`, and files of earlier versions are read.
 """
 
-from superarm.places.files import TEMPORARY, alone, checked_path, replace_file
+from superarm.places.files import TEMPORARY, alone, checked_path, replace_file, sync_folder
 from superarm.storage.classes import Fields, storable
 from superarm.storage.files import FORMAT, VERSION, from_bytes, read, to_bytes, write
 
@@ -26,6 +26,7 @@ __all__ = [
     "read",
     "replace_file",
     "storable",
+    "sync_folder",
     "to_bytes",
     "write",
 ]

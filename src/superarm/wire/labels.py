@@ -44,6 +44,30 @@ def label_to_data(label: Any, argument: str = "label", level: int = 0) -> Any:
     return _said(label, argument)
 
 
+def check_text(labels: Iterable[Hashable], argument: str) -> None:
+    r"""Refuse labels with text that no file or table can hold: half of a pair of surrogates, which UTF-8 has not.
+
+    >>> check_text(["ann", ("bob", "\U0001f600")], "groups")
+    >>> check_text(["ann", ("bob", "\ud800")], "groups")
+    Traceback (most recent call last):
+    superarm.errors.InvalidArgument: groups: expected text that can be written as UTF-8, got '\ud800'
+    """
+    for label in labels:
+        if isinstance(label, (tuple, frozenset)):
+            check_text(label, argument)
+        elif isinstance(label, str) and not is_writable(label):
+            raise InvalidArgument(argument, "text that can be written as UTF-8", safe_repr(label)[:200])
+
+
+def is_writable(text: str) -> bool:
+    """Whether text can be written as UTF-8."""
+    try:
+        str.encode(text, "utf-8")
+    except UnicodeError:
+        return False
+    return True
+
+
 def label_from_data(data: Any, argument: str = "label") -> Hashable:
     """The label that :func:`label_to_data` made plain data of; nested at most ``DEEPEST`` deep."""
     parts, level = [data], 0

@@ -24,10 +24,11 @@ from superarm.sessions.stores.plain_errors import plain_errors
 from superarm.sessions.stores.rows import COLUMNS, STANDINGS, event_of, standing_in
 from superarm.sessions.stores.store import Entry, Snapshot, end_of
 from superarm.sessions.stores.together import Batch, check, together_at
-from superarm.storage import checked_path
+from superarm.storage import checked_path, sync_folder
 
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 SOON = 1.0  # seconds to wait for others to end their reading, so that the log can be emptied
+LONGEST = 230, 480  # bytes of a name and of a path that SQLite can open, and others with longer names beside it
 PATIENCE = 30.0  # seconds to wait for another process that writes
 
 
@@ -46,7 +47,7 @@ class SQLiteStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], name: str = "main", *, durability: str = "full") -> None:
-        self.path = checked_path("path", path)
+        self.path = checked_path("path", path, LONGEST)
         if str(path) == ":memory:":
             raise InvalidArgument("path", "a file, or a superarm.sessions.stores.memory.MemoryStore()", ":memory:")
         synchronous = SYNCHRONOUS[one_of("durability", durability, tuple(SYNCHRONOUS))]
@@ -65,7 +66,7 @@ class SQLiteStore:
                 self._writer.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
                 schema.prepare(self._writer, str(self.path))
                 self.number = self._number()
-                _sync_folder(self.path)
+                sync_folder(os.path.dirname(os.path.abspath(self.path)))  # so that the name of a new file stays
                 self._empty_log(0.0)  # whoever erased may have left that to others
                 self._reader = self._connect()
                 self._reader.execute("PRAGMA query_only = ON")
@@ -305,16 +306,6 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > end:
                 raise
             time.sleep(0.01)
-
-
-def _sync_folder(path: os.PathLike[str]) -> None:
-    """Make the name of a new file as durable as what is in it; where folders cannot be synced they need not be."""
-    with suppress(OSError):
-        folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _rows(connection: sqlite3.Connection) -> list[list[tuple[Any, ...]]]:
