@@ -1,6 +1,8 @@
 """Federated learning in NumPy: requests truly differ, the model learns from labels and from nothing else."""
 
+import dataclasses
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -153,6 +155,32 @@ def test_utilities():
     assert np.mean(lots) == pytest.approx(0.5, abs=0.05)
     assert np.std(lots) == pytest.approx(12**-0.5, abs=0.03)
     assert len(set(lots)) == len(lots)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"num_examples": 0}, "num_examples of at least 1, which are the weight of an update, got 0 of 'c1:2:1'"),
+        ({"num_examples": -1}, "got -1 of"),
+        ({"num_examples": math.nan}, "got nan of"),
+        ({"num_examples": None}, "got None of"),
+        ({"model": (np.ones(4), np.array(1.0))}, r"models of one shape, as that of 'c0:1:1': \[\(3,\), \(\)\], got"),
+        ({"model": (np.ones(3),)}, "models of one shape"),
+        ({"model": (np.ones((1, 3)), np.array(1.0))}, "models of one shape"),  # NumPy would take it for the same
+    ],
+)
+def test_updates_without_a_mean_are_refused(change, words):
+    some, before = updates(), (np.ones(3), np.array(2.0))
+    some[1] = dataclasses.replace(some[1], **change)
+    for call in (lambda: leave_one_out(some, before, squares), lambda: mean(some)):
+        with pytest.raises(InvalidArgument, match=words) as caught:
+            call()
+        assert caught.value.argument == "updates"
+
+
+def test_a_model_before_of_other_shapes_is_refused():
+    with pytest.raises(InvalidArgument, match="before: expected arrays of the shapes of the updates"):
+        leave_one_out(updates(), (np.ones(3),), squares)
 
 
 def test_a_client_answers_only_for_itself():

@@ -342,3 +342,22 @@ def test_what_was_withdrawn_is_not_handed_out_again(tmp_path):
         with pytest.raises(Conflict, match="round 1 was withdrawn"):
             selector.propose(1, profiles(), 1.0)
         assert len(selector.propose(2, profiles(), 1.0).requests) > 0
+
+
+def test_a_smaller_round_is_refused_after_a_restart_too(tmp_path):
+    """And where another process chose meanwhile; rounds that were chosen are found again, others are keys of others."""
+    path = tmp_path / "s.db"
+    with sa.Session.open(path, policy=sa.CautiousTCGPUCB(), durability="normal") as held:
+        held.decide(contexts=np.eye(2), feasible=sa.AtMost(1), key="round 99 of cards")
+        RequestSelector(held, at_most=2).propose(5, profiles(), 2.0)
+    with sa.Session.open(path, durability="normal") as held, sa.Session.open(path, durability="normal") as other:
+        selector = RequestSelector(held, at_most=2)
+        seq = held.seq
+        with pytest.raises(InvalidArgument, match=r"server_round: expected larger than all before \(5\), got 3"):
+            selector.propose(3, profiles(), 2.0)
+        assert held.seq == seq
+        assert selector.propose(5, profiles(), 2.0).replayed
+        RequestSelector(other, at_most=2).propose(8, profiles(), 2.0)
+        with pytest.raises(InvalidArgument, match=r"larger than all before \(8\), got 7"):
+            selector.propose(7, profiles(), 2.0)
+        assert not selector.propose(9, profiles(), 2.0).replayed

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from superarm.arguments import between, listed, whole_int64
-from superarm.errors import Conflict, InvalidArgument, UnknownDecision, safe_repr, type_of
+from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.feasible import AtMost
+from superarm.federated.choices import Pair, choices_of, key_of
 from superarm.federated.profiles import ClientProfile, checked_profiles
 from superarm.federated.requests import Menu, Request
-from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.policy import Policy
 from superarm.rewards.simple import Max
-from superarm.round import LARGEST, Round
+from superarm.round import LARGEST
 from superarm.selection import Selection
 from superarm.sessions.session import Session
 
@@ -97,8 +97,7 @@ class RequestSelector:
         if menu is not None and (isinstance(menu, type) or not callable(menu)):
             raise InvalidArgument("menu", "a Menu, or a function of a profile", type_of(menu))
         self.menu = Menu() if menu is None else menu
-        self._choices = _choices(policy)
-        self._latest = 0  # round of this process
+        self._choices = choices_of(policy)
 
     @property
     def policy(self) -> Policy:
@@ -120,12 +119,13 @@ class RequestSelector:
         server_round = whole_int64("server_round", server_round, 1)
         clients = checked_profiles(profiles)
         loss = between("global_loss", global_loss, -LARGEST, LARGEST)
-        key = f"round {server_round}"
+        key = key_of(server_round)
         known = self._choices.known(key)
         if known is not None:
             return _proposal(server_round, *known, replayed=True)
-        if server_round < self._latest:
-            raise InvalidArgument("server_round", f"larger than all before ({self._latest})", server_round)
+        latest = self._choices.latest()
+        if server_round < latest:
+            raise InvalidArgument("server_round", f"larger than all before ({latest})", server_round)
         requests = [request for profile in clients for request in self._offered(profile)]
         asked = {request.client_id for request in requests}
         parts = {
@@ -137,9 +137,7 @@ class RequestSelector:
             "feasible": self.feasible,
             "arm_ids": [request.id for request in requests],
         }
-        chosen = self._choices.decide(key, server_round, parts)
-        self._latest = server_round
-        return _proposal(server_round, *chosen)
+        return _proposal(server_round, *self._choices.decide(key, server_round, parts))
 
     def _offered(self, profile: ClientProfile) -> list[Request]:
         offered = listed("menu", self.menu(profile), "one that gives requests")
@@ -174,12 +172,12 @@ class RequestSelector:
                 raise InvalidArgument("outcomes", "every request once", safe_repr(outcome.request))
             pairs[outcome.request] = (_told("utility", outcome.utility), _leakage(outcome.leakage))
         rows = sorted(pairs.items())
-        key = f"round {proposal.server_round}"
+        key = key_of(proposal.server_round)
         return self._choices.observe(key, [id for id, _ in rows], [pair for _, pair in rows]) if rows else 0
 
     def close(self, proposal: Proposal) -> None:
         """Wait no longer for requests of a proposal that nobody answered; what comes late is learnt all the same."""
-        self._choices.close(f"round {_checked_proposal(proposal).server_round}")
+        self._choices.close(key_of(_checked_proposal(proposal).server_round))
 
 
 def _proposal(server_round: int, ids: Sequence[Any], selection: Selection, replayed: bool = False) -> Proposal:
@@ -200,117 +198,3 @@ def _told(name: str, value: Any) -> float:
 
 def _leakage(value: Any) -> float:
     return math.nan if value is None else between("leakage", value, -1.0, 1.0)
-
-
-Chosen = tuple[Sequence[Any], Selection]  # ids of requests, and the selection
-Pair = tuple[float, float]  # utility and leakage of a request, NaN where unknown
-NAMES = ("the utility", "the leakage")
-KEPT = 64  # rounds that a selector without a session remembers
-
-
-class _Choices(Protocol):
-    """Who remembers what was chosen in which round."""
-
-    @property
-    def policy(self) -> Policy: ...
-
-    def known(self, key: str) -> Chosen | None: ...
-
-    def decide(self, key: str, t: int, parts: dict[str, Any]) -> Chosen: ...
-
-    def observe(self, key: str, ids: list[str], pairs: list[Pair]) -> int: ...
-
-    def close(self, key: str) -> None: ...
-
-
-def _choices(policy: Any) -> _Choices:
-    if isinstance(policy, Session):
-        return _Durable(policy)
-    if policy is None:
-        return _InMemory(CautiousTCGPUCB())
-    if isinstance(policy, type) or not isinstance(policy, Policy):
-        raise InvalidArgument("policy", "a policy (methods: select, update), a Session, or None", type_of(policy))
-    return _InMemory(policy)
-
-
-class _InMemory:
-    """A policy, and the latest rounds that it was asked about with what is known of them."""
-
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy
-        self._rounds: dict[str, tuple[Round, Selection, dict[str, Pair]]] = {}
-
-    def known(self, key: str) -> Chosen | None:
-        if key not in self._rounds:
-            return None
-        round, selection, _ = self._rounds[key]
-        return _picked(round, selection), selection
-
-    def decide(self, key: str, t: int, parts: dict[str, Any]) -> Chosen:
-        round = Round(t=t, **parts)
-        selection = self.policy.select(round)
-        self._rounds = dict([*self._rounds.items()][1 - KEPT :])
-        self._rounds[key] = round, selection, {}
-        return _picked(round, selection), selection
-
-    def observe(self, key: str, ids: list[str], pairs: list[Pair]) -> int:
-        if key not in self._rounds:
-            raise InvalidArgument("proposal", f"one of the latest {KEPT} of this selector", key)
-        round, selection, told = self._rounds[key]
-        picked = {str(round.arm_ids[arm]): arm for arm in selection.arms.tolist()}
-        strange = [id for id in ids if id not in picked]
-        if strange:
-            raise InvalidArgument("proposal", f"what this selector proposed for {key}", f"one with {strange[0]!r}")
-        before = np.array([told.get(id, (math.nan, math.nan)) for id in ids])
-        values = np.array(pairs)
-        clash = ~np.isnan(before) & ~np.isnan(values) & (before != values)
-        if clash.any():
-            place, outcome = np.argwhere(clash)[0]
-            was, now = before[place, outcome], values[place, outcome]
-            raise Conflict(f"{key}: {NAMES[outcome]} of {ids[place]} is known to be {was:g}, and not {now:g}")
-        fresh = np.where(np.isnan(before), values, math.nan)
-        rows = np.flatnonzero(~np.isnan(fresh).all(axis=1))
-        if len(rows):
-            self.policy.update(round, [picked[ids[row]] for row in rows], fresh[rows])
-        after = np.where(np.isnan(values), before, values).tolist()
-        told.update({id: (pair[0], pair[1]) for id, pair in zip(ids, after, strict=True)})
-        return int(np.count_nonzero(~np.isnan(fresh)))
-
-    def close(self, key: str) -> None:
-        """Nothing: a policy by itself waits for nobody."""
-
-
-class _Durable:
-    """A session, in which every round is a decision under its own key."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    @property
-    def policy(self) -> Policy:
-        return self._session.policy
-
-    def known(self, key: str) -> Chosen | None:
-        try:
-            decision = self._session.decision(key=key)
-        except UnknownDecision:
-            return None
-        if decision.state == "withdrawn":
-            raise Conflict(f"{key} was withdrawn: whoever asks again means to act upon it; propose the next round")
-        return decision.arm_ids or (), decision.selection
-
-    def decide(self, key: str, t: int, parts: dict[str, Any]) -> Chosen:
-        decision = self._session.decide(key=key, **parts)
-        return decision.arm_ids or (), decision.selection
-
-    def observe(self, key: str, ids: list[str], pairs: list[Pair]) -> int:
-        return self._session.observe(self._session.decision(key=key).id, ids, pairs, by="id").new
-
-    def close(self, key: str) -> None:
-        decision = self._session.decision(key=key)
-        if decision.state in ("open", "partial"):
-            self._session.expire(decision.id)
-
-
-def _picked(round: Round, selection: Selection) -> list[str]:
-    return [str(round.arm_ids[arm]) for arm in selection.arms.tolist()]

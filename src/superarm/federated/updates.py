@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
 
 from superarm.arguments import Array
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, safe_repr
 
 Model = tuple[Array, ...]  # the arrays of a model, in the order in which they travel
 
@@ -33,13 +36,31 @@ class Update:
     reported: float | None = None
 
 
+def check_updates(updates: Sequence[Update]) -> None:
+    """Refuse updates that have no mean: none at all, one of no records, or models of unlike shapes."""
+    if not updates:
+        raise InvalidArgument("updates", "at least one", "none")
+    shapes = shapes_of(updates[0].model)
+    for update in updates:
+        if not isinstance(update.num_examples, Integral) or update.num_examples < 1:
+            came = f"{safe_repr(update.num_examples)} of {safe_repr(update.request)}"
+            raise InvalidArgument("updates", "num_examples of at least 1, which are the weight of an update", came)
+        if shapes_of(update.model) != shapes:
+            expected = f"models of one shape, as that of {safe_repr(updates[0].request)}: {shapes}"
+            raise InvalidArgument("updates", expected, f"{shapes_of(update.model)} of {safe_repr(update.request)}")
+
+
+def shapes_of(model: Model) -> list[tuple[int, ...]]:
+    """The shapes of the arrays of a model."""
+    return [np.shape(part) for part in model]
+
+
 def mean(updates: Sequence[Update]) -> Model:
     """The mean of the updated models, weighted by records, as federated averaging takes it.
 
     The sum is taken in the order of ``updates``, each with its share of all records, as Flower's ``FedAvg`` does.
     """
-    if not updates:
-        raise InvalidArgument("updates", "at least one", "none")
+    check_updates(updates)
     total = sum(update.num_examples for update in updates)
     arrays: list[Array] = []
     for place in range(len(updates[0].model)):

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from superarm.arguments import whole_int64
-from superarm.federated.updates import Model, Update, mean
+from superarm.errors import InvalidArgument
+from superarm.federated.updates import Model, Update, check_updates, mean, shapes_of
 
 Loss = Callable[[Model], float]
 
@@ -32,7 +33,7 @@ def leave_one_out(updates: Sequence[Update], before: Model, loss: Loss, server_r
     Parameters
     ----------
     updates
-        of a round
+        of a round, each of at least one record, with arrays of the same shapes
     before
         the model that they started from
     loss
@@ -47,6 +48,9 @@ def leave_one_out(updates: Sequence[Update], before: Model, loss: Loss, server_r
     """
     if not updates:
         return []
+    check_updates(updates)
+    if shapes_of(before) != (wanted := shapes_of(updates[0].model)):
+        raise InvalidArgument("before", f"arrays of the shapes of the updates, {wanted}", f"{shapes_of(before)}")
     together = loss(mean(updates))
     rests = [[*updates[:place], *updates[place + 1 :]] for place in range(len(updates))]
     return [loss(mean(rest) if rest else before) - together for rest in rests]
