@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Times of superarm, its peers, the floor."
     )
-    parser.add_argument("--only", help=f"some of {', '.join(report.SUBJECTS)}, with commas between")
+    parser.add_argument("--only", help=f"some of {', '.join(report.SUBJECTS)}, separated by commas")
     parser.add_argument("--small", action="store_true", help="tiny sizes, to see that everything runs")
     parser.add_argument("--check", action="store_true", help="compare with the committed figures; 1 if slower")
     parser.add_argument("--render", action="store_true", help="measure nothing: write the pages from the results")

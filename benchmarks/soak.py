@@ -165,7 +165,7 @@ def page(steps: Iterable[Step], of: str) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description="Full figures: hours, not minutes.")
     names = [*STUDIES, *CHECKS]
-    parser.add_argument("--only", help=f"some of {', '.join(names)}, with commas between")
+    parser.add_argument("--only", help=f"some of {', '.join(names)}, separated by commas")
     parser.add_argument("--out", type=Path, default=HERE / "soak.md", help="the page to write")
     chosen = parser.parse_args(arguments)
     wanted = names if chosen.only is None else [name.strip() for name in chosen.only.split(",")]

@@ -34,7 +34,7 @@ for day in itertools.islice(shops.rounds(arrivals), 12):
 print(f"{clicks:.0f} clicks on {shown} coupons; {stated:.1f} broken promises expected, {broken} broken")
 
 # %% [markdown]
-# What the policy has made of it: print(policy) tells what it believes of scales, smoothness, noise and groups. The
+# What the policy has made of it: print(policy) shows what it believes of scales, smoothness, noise and groups. The
 # clairvoyant says what there was to earn.
 
 # %%

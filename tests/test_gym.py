@@ -91,4 +91,4 @@ except ImportError as error:
     print(error)
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "superarm.gym needs gymnasium: install it by  pip install 'superarm[gym]'"
+    assert said.strip() == "superarm.gym needs gymnasium: install it with  pip install 'superarm[gym]'"

@@ -102,6 +102,6 @@ def test_a_client_says_what_it_needs(monkeypatch):
     for name in ("client", "connection"):
         monkeypatch.delitem(sys.modules, f"superarm.client.{name}", raising=False)
     with pytest.raises(
-        ImportError, match=r"superarm.Client needs httpx: install it by  pip install 'superarm\[client\]'"
+        ImportError, match=r"superarm.Client needs httpx: install it with  pip install 'superarm\[client\]'"
     ):
         sa.Client  # noqa: B018

@@ -55,7 +55,7 @@ def test_every_status_says_what_happened_and_all_but_the_best_what_to_try():
         assert status.value[0].isupper()
         assert status.value.endswith(".")
     assert "rel_gap" in Status.WITHIN_GAP.value
-    assert "upper bound holds" in Status.LIMIT.value
+    assert "upper bound still holds" in Status.LIMIT.value
     assert "thresholds" in Status.NO_GOOD_SUBGROUP.value
     assert "fewer arms" in Status.UNDERFILLED.value
     assert "kind" in Status.UNPROVED.value

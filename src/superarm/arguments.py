@@ -219,7 +219,7 @@ def with_masks(value: Any) -> npt.NDArray[Any]:
 
 
 def group_mask(argument: str, value: Any, groups: int) -> Mask:
-    """True or False for every group: a copy that nobody can change."""
+    """True or False for every group: a read-only copy."""
     mask = _whole_array(value)
     if mask is None or mask.dtype != np.bool_ or mask.shape != (groups,):
         raise InvalidArgument(argument, f"True or False for every group, shape ({groups},)", safe_repr(value))

@@ -44,7 +44,7 @@ app.add_typer(token, name="token")
 WRITING = "writing the page, and every figure as PNG, SVG and PDF: some 15 seconds"
 CORES = os.cpu_count() or 1
 
-Seed = Annotated[int, typer.Option(min=0, help="Of arrivals, noise and ties.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of arrivals, noise and ties.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes; the results do not depend on it.")]
 
 On = Annotated[
@@ -62,7 +62,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Pick a set of items every round, learn from noisy feedback, and keep promises to groups."""
@@ -116,7 +116,7 @@ def run(
         str,
         typer.Argument(
             metavar="STUDY",
-            help=f"{', '.join(STUDIES)}; or a file of your own, as study.py.",
+            help=f"{', '.join(STUDIES)}; or a file of your own, such as study.py.",
             autocompletion=lambda: list(STUDIES),
         ),
     ],
@@ -126,7 +126,7 @@ def run(
     policies: Annotated[
         str | None,
         typer.Option(
-            help="Some of the study's policies, with commas between, each with settings if you like: "
+            help="Some of the study's policies, separated by commas, each with settings if you like: "
             "'tcgp-ucb, tcgp-ucb zeta=0.25'. 'superarm list' names them."
         ),
     ] = None,
@@ -188,11 +188,11 @@ def workers(
 @app.command()
 def fit(
     log: Annotated[str, typer.Argument(help="Parquet files: a pattern in quotes, as 'log/*.parquet', or a folder.")],
-    contexts: Annotated[str, typer.Option(help="Columns of the contexts, with commas between.")],
-    outcomes: Annotated[str, typer.Option(help="Both columns of outcomes, with a comma between.")],
+    contexts: Annotated[str, typer.Option(help="Columns of the contexts, separated by commas.")],
+    outcomes: Annotated[str, typer.Option(help="Both columns of outcomes, separated by a comma.")],
     prior: Annotated[Path, typer.Option(help="File of a GaussianProcess, by superarm.storage.write.")],
     out: Annotated[Path, typer.Option(help="File of the posterior, for superarm.storage.read.")],
-    learn: Annotated[bool, typer.Option("--learn", help="Learn the hyperparameters, too.")] = False,
+    learn: Annotated[bool, typer.Option("--learn", help="Also learn the hyperparameters.")] = False,
     jobs: Jobs = 1,
     on: On = None,
 ) -> None:

@@ -248,7 +248,7 @@ def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
 
 
 def identities(ids: Any, argument: str = "arm_ids") -> npt.NDArray[Any]:
-    """(M,) array of who each arm is, read-only; None, which may be the label of a group, is nobody."""
+    """(M,) read-only array of the identities of arms; None, which can be the label of a group, is not one of them."""
     array = label_array(ids, argument)
     first, _ = _by_appearance(array, argument)
     if None in first:

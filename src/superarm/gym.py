@@ -24,7 +24,7 @@ try:
     from gymnasium import spaces
 except ModuleNotFoundError as error:
     raise ImportError(
-        f"superarm.gym needs {error.name}: install it by  pip install 'superarm[gym]'", name=error.name
+        f"superarm.gym needs {error.name}: install it with  pip install 'superarm[gym]'", name=error.name
     ) from None
 
 LARGEST = np.finfo(np.float64).max / 4  # of a feature or threshold; the bounds of a space must be numbers

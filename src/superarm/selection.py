@@ -28,17 +28,17 @@ class Status(enum.Enum):
     """How the search for a super arm ended; ``status.value`` is a sentence that says what to try."""
 
     OPTIMAL = "The super arm is the best that keeps every promise at the index."
-    WITHIN_GAP = "The super arm is as near to the best as was asked for; lower rel_gap to come nearer."
+    WITHIN_GAP = "The super arm is as close to the best as was asked for; lower rel_gap to get closer."
     LIMIT = (
-        "A deadline or limit ended the search before the super arm was proved best; the upper bound holds all the "
-        "same. Allow more time or labels, or accept the certified alpha."
+        "A deadline or limit ended the search before the super arm was proved best; the upper bound still "
+        "holds. Allow more time or labels, or accept the certified alpha."
     )
     UNPROVED = (
         "Every promise is certified as the selection's kind says; a better certified super arm may exist, because "
         "the search sees certificates through one index per arm."
     )
     NO_GOOD_SUBGROUP = (
-        "No part of any group keeps its promise at the index. TCGP-UCB then leaves promises aside, as the paper says; "
+        "No part of any group keeps its promise at the index. TCGP-UCB then ignores promises, as the paper says; "
         "selection.kind says what a cautious policy did. Check the thresholds if this happens often."
     )
     UNDERFILLED = (
@@ -54,7 +54,7 @@ class Kind(enum.Enum):
     EXPLORING = "Nothing is certified yet: a few informative arms, where promises are least at risk."
     ON_CREDIT = "Nothing is certified and exploring would teach nothing: the groups most likely to keep their promise."
     TRIAL = "Groups are tried on saved-up or advanced risk because they may be worth it; all others are certified."
-    WAITING = "Outcomes of decisions that are out must come first: until then safe arms alone, or nothing."
+    WAITING = "The policy waits for outcomes of earlier decisions. Until then it plays only safe arms, or nothing."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,7 +97,7 @@ def play(
 
 
 def selection_of(answer: Any, round: Round) -> Selection:
-    """What a policy answered; one of nobody's library may name its arms alone, of which nothing else is claimed."""
+    """A policy's answer as a selection; a policy of your own may return only arms, and then nothing else is claimed."""
     if isinstance(answer, Selection):
         return answer
     try:

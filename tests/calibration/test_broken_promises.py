@@ -116,7 +116,7 @@ def test_a_false_alarm_of_noisy_outcomes_says_what_may_be_its_reason():
     frame = pl.DataFrame({"promised": 8, "predicted": [0.1] * 31, "broken": [1] * 18 + [0] * 13})
     verdict = sa.calibration.promises_verdict(frame)
     assert verdict.finding is Finding.OVERCONFIDENT
-    assert "about expected outcomes: if these were judged by noisy ones, noise can have tipped" in str(verdict)
+    assert "about expected outcomes: if these were judged by noisy ones, noise can have decided" in str(verdict)
 
 
 def hidden(seed):

@@ -187,7 +187,7 @@ def test_a_right_environment_passes(kind, seed):
         (OneGenerator, "whether outcomes were asked for"),
         (OneRun, "disturb each other"),
         (Moody, "pure"),
-        (Generous, "array of its own"),
+        (Generous, "its internal array"),
         (OneOutcome, r"expected_outcomes of round 1 gave float64 of shape \(12, 1\)"),
         (Lists, "outcomes returned a list"),
         (Infinite, "finite"),
@@ -195,7 +195,7 @@ def test_a_right_environment_passes(kind, seed):
         (Biased, "outcome 1 is biased"),
         (Shuffled, "biased"),
         (BiasedInTurns, "biased"),
-        (object, "no environment"),
+        (object, "not an environment"),
     ],
 )
 def test_a_wrong_environment_is_found(kind, said):

@@ -285,7 +285,7 @@ def test_what_a_killed_worker_was_playing_is_played_again(tmp_path):
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
-    assert "a worker process was ended from outside; " in " ".join(errors.split())
+    assert "a worker process was killed; " in " ".join(errors.split())
     assert rows(folder).height == 12 * 150
 
 

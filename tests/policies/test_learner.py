@@ -149,7 +149,7 @@ def test_a_policy_is_told_in_a_short_line():
 def test_what_a_policy_does_as_outcomes_come_is_told_in_plain_words():
     said = str(sa.CautiousTCGPUCB())
     assert "learns hyperparameters, scales and effects of groups as outcomes come" in said
-    assert "certificates not widened, as no outcomes lie further from what was believed than the model allows" in said
+    assert "certificates not widened, as outcomes lie no further from the beliefs than the model allows" in said
 
 
 def test_a_class_of_ones_own_that_needs_a_setting_is_told_too():

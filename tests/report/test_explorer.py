@@ -124,3 +124,21 @@ def test_names_cross_a_line_only_where_they_must():
     assert explorer.places(spots, names, 100, 100, [0], above) == [explorer.PLACES[1]]
     everywhere = [(0.0, 0.0, 100.0, 100.0)]
     assert explorer.places(spots, names, 100, 100, [0], everywhere) == [explorer.PLACES[0]]
+
+
+def test_a_name_is_nearer_to_its_own_point_where_it_can_be():
+    spots, names = [(50.0, 50.0), (70.0, 40.0)], ["near", "x"]
+    found = places(spots, names, 200, 100, [0, 1])
+    assert found[0] not in (None, explorer.PLACES[0])  # to the upper right, beneath the other point
+    box = box_of(spots[0], names[0], found[0])
+    assert explorer._distance(box, spots[0]) < explorer._distance(box, spots[1])
+
+
+def test_names_avoid_the_bars_through_points(monkeypatch):
+    asked = []
+    monkeypatch.setattr(explorer, "places", lambda *args: asked.append(args) or places(*args))
+    explorer.tradeoff(results(POLICIES))
+    for spots, *_, lines in asked:
+        for x, y in spots:
+            assert any(left <= x <= right and (top, bottom) == (y - 1, y + 1) for left, top, right, bottom in lines)
+            assert any(top <= y <= bottom and (left, right) == (x - 1, x + 1) for left, top, right, bottom in lines)

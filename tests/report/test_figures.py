@@ -159,7 +159,7 @@ def test_a_regret_that_the_log_scale_cannot_show_is_told(frame):
     )
     hidden = figures.bound(lower, bounds(lower))  # 2, 3, 3, 2, then 0 and less
     assert [panel.title for panel in shown.panels] == ["Super-arm regret", "Group regret"]
-    assert [panel.title for panel in hidden.panels] == ["Super-arm regret, where it is positive", "Group regret"]
+    assert [panel.title for panel in hidden.panels] == ["Super-arm regret, if positive", "Group regret"]
     assert "are not drawn: here the super-arm regret of tcgp-ucb in 26 of 30 rounds." in hidden.caption
     assert "tcgp-ucb super-arm regret, regret" not in hidden.alternative.replace("stcgp", "")
 

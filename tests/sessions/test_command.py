@@ -114,7 +114,7 @@ def test_what_is_exported_is_read_again(file, tmp_path):
         assert one.decisions().equals(two.decisions())
         assert two.verify().ok
         assert two.decide(a_round(3), key="day 3").replayed
-    assert "a session already" in said("import", tmp_path / "out", tmp_path / "new.db", code=1)
+    assert "already a session" in said("import", tmp_path / "out", tmp_path / "new.db", code=1)
 
 
 @pytest.mark.parametrize("name", ["events.jsonl", "parts.parquet"])

@@ -153,7 +153,7 @@ def test_a_fork_has_the_same_facts_under_another_policy(path, tmp_path):
     assert session._running.store.last() == events
     played(fork, [5])
     fork.close()
-    with pytest.raises(sa.errors.Conflict, match="a session already"):
+    with pytest.raises(sa.errors.Conflict, match="already a session"):
         session.fork(tmp_path / "fork.db", other())
     session.close()
 

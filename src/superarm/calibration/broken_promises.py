@@ -26,8 +26,8 @@ LEAST_SCALE = 0.25  # so that one promise that breaks against all odds is not ye
 FEWEST_UNITS = 6
 FEWEST_PREDICTED = 4.0
 NOISE = (
-    "Promises are about expected outcomes: if these were judged by noisy ones, noise can have tipped those near their "
-    "thresholds; judge by averages first."
+    "Promises are about expected outcomes: if these were judged by noisy ones, noise can have decided those near "
+    "their thresholds; judge by averages first."
 )
 
 
@@ -172,7 +172,7 @@ def _kinds(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def with_noise(found: Verdict) -> Verdict:
-    """With a word on noise where more broke than is let pass."""
+    """With a remark on noise where more broke than is tolerated."""
     many = found.observed > TOLERATED_BREAKS * found.expected or found.finding is Finding.OVERCONFIDENT
     return replace(found, said=f"{found.said} {NOISE}") if many else found
 

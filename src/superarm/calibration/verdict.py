@@ -1,4 +1,4 @@
-"""What follows from counts, by bets that nobody should win against an honest posterior.
+"""Verdicts from counts, by bets that cannot be won in the long run against an honest posterior.
 
 A unit is what errs together: a round of a log, whose arms share one posterior, or a whole run, where the truth is the
 yardstick and an early mistake stays. Nothing is assumed of what happens inside a unit. Each unit is one bet on how many
@@ -39,7 +39,7 @@ class Finding(enum.Enum):
     OVERCONFIDENT = (
         "Trust it less than it says: learn the hyperparameters from the data (or shorten the lengthscale), and raise "
         "noise_std if repeated outcomes scatter more than that. Where intervals look honest and promises do not, look "
-        "at the groups: a policy that adapts learns how they differ; with learn=False contexts must tell (one-hot)."
+        "at the groups: a policy that adapts learns how they differ; with learn=False, add one-hot columns."
     )
     UNDERCONFIDENT = (
         "Promises are safe, but reward is given away: learn the hyperparameters from the data, or lower noise_std."

@@ -23,5 +23,5 @@ def require(truth: bool, message: str) -> None:
 def keeps(member: object, contract: Any, what: str) -> None:
     """Raise :class:`NonConforming` unless an object has the members of a contract; a class is no such object."""
     if isinstance(member, type):
-        raise NonConforming(f"the class {member.__name__} itself is no member; make an object of it")
+        raise NonConforming(f"pass an object of the class {member.__name__}, not the class itself")
     require(arguments.keeps(member, contract), f"{type_of(member)} {what}")

@@ -32,7 +32,7 @@ def check_environment(environment: Environment, *, rounds: int = 4, repetitions:
     seed
         of arrivals and noise
     """
-    keeps(environment, Environment, "is no environment: it needs rounds, expected_outcomes and outcomes")
+    keeps(environment, Environment, "is not an environment: it needs rounds, expected_outcomes and outcomes")
     rounds, seed = whole_number("rounds", rounds, 1), whole_number("seed", seed)
     repetitions = whole_number("repetitions", repetitions, 2)
     first = _rounds(environment, rounds, seed)
@@ -54,7 +54,7 @@ def check_environment(environment: Environment, *, rounds: int = 4, repetitions:
             again += 1.0
         require(
             np.array_equal(truth, _expected(environment, round)),
-            "expected_outcomes gives away an array of its own: a caller that writes to it changes the truth",
+            "expected_outcomes returns its internal array: a caller that writes to it changes the truth",
         )
     noisy = [_outcomes(environment, round, np.random.default_rng(seed)) for round in first]
     for round, outcomes in zip(reversed(first), reversed(noisy), strict=True):
@@ -76,7 +76,7 @@ def _rounds(environment: Environment, count: int, seed: int, *, asking: bool = F
         if asking:
             _outcomes(environment, round, noise)
             _expected(environment, round)
-    require(len(found) == count, f"rounds ended after {len(found)}; it must go on for as long as somebody asks")
+    require(len(found) == count, f"rounds ended after {len(found)}; it must not end by itself")
     return found
 
 

@@ -37,7 +37,7 @@ def check_oracle(oracle: SuperArmOracle, *, rounds: int = 200, seed: int = 0) ->
     seed
         of the rounds
     """
-    require(callable(oracle) and not isinstance(oracle, type), f"{oracle!r} is no oracle: it must be callable")
+    require(callable(oracle) and not isinstance(oracle, type), f"{oracle!r} is not an oracle: it must be callable")
     rounds = whole_number("rounds", rounds, 1)
     taken = 0
     for index, round, good in _small_rounds(rounds, seed):
@@ -48,7 +48,7 @@ def check_oracle(oracle: SuperArmOracle, *, rounds: int = 200, seed: int = 0) ->
         taken += 1
         require(isinstance(selection, Selection), f"it returned {type_of(selection)}; use Selection.of")
         _check_selection(selection, oracle(index, round, good), index, round, good)
-    require(taken > 0, f"the oracle took none of {rounds} small rounds")
+    require(taken > 0, f"the oracle accepted none of {rounds} small rounds")
 
 
 def _check_selection(selection: Selection, again: Selection, index: Array, round: Round, good: GoodSubgroups) -> None:

@@ -91,7 +91,7 @@ def _check_saving(policy: Any, dimension: int, rng: np.random.Generator) -> None
         ours, theirs = policy.select(round), loaded.select(round)
         require(
             np.array_equal(ours.arms, theirs.arms) and ours.value == theirs.value,
-            f"after save and load the policy selects otherwise in round {t}",
+            f"after save and load the policy makes another selection in round {t}",
         )
         outcomes = rng.normal(size=(len(ours.arms), 2))
         policy.update(round, ours.arms, outcomes)

@@ -38,7 +38,7 @@ def error_of(status: int, body: bytes) -> SuperarmError:
         problem: dict[str, Any] = json.loads(body)
         kind = str(problem["type"]).rpartition(":")[2]
     except (ValueError, TypeError, LookupError, UnicodeDecodeError):
-        return StoreUnavailable(f"the service answered {status}, and nothing that superarm says")
+        return StoreUnavailable(f"the service answered {status}, but not as superarm does")
     detail = str(problem.get("detail", ""))
     if kind == "unknown-session":
         return InvalidArgument("session", "a session of the service", detail)

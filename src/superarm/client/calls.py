@@ -1,4 +1,4 @@
-"""What a client asks and how it reads the answers; how these travel is somebody else's."""
+"""What a client asks and how it reads the answers; other modules send them."""
 
 from __future__ import annotations
 

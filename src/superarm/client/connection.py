@@ -12,7 +12,7 @@ from superarm.errors import InvalidArgument, StoreUnavailable, type_of
 try:
     import httpx
 except ImportError:
-    raise ImportError("superarm.Client needs httpx: install it by  pip install 'superarm[client]'") from None
+    raise ImportError("superarm.Client needs httpx: install it with  pip install 'superarm[client]'") from None
 
 Unreachable = httpx.TransportError
 

@@ -1,4 +1,4 @@
-"""Fashion-MNIST: 70,000 pictures of clothes in ten classes, from the files of Debian's package or of one's own.
+"""Fashion-MNIST: 70,000 pictures of clothes in ten classes, from the files of Debian's package or your own.
 
 ``apt install dataset-fashion-mnist`` brings them; nothing is fetched here.
 """

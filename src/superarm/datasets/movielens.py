@@ -102,7 +102,7 @@ def read(
     """Read a MovieLens release and keep the ratings after a time by users with many of them.
 
     The files are parsed some lines at a time, so memory grows with the ratings kept, not with the file. The ratings
-    kept are cached; they are filtered anew when a file's size or time of change is another one.
+    kept are cached; they are filtered again when the size or the time of change of a file differs.
 
     Parameters
     ----------

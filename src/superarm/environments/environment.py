@@ -23,7 +23,7 @@ class Environment(Protocol):
     """
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
-        """Rounds t = 1, 2, ..., for as long as somebody asks."""
+        """Rounds t = 1, 2, ..., without an end."""
         ...
 
     def expected_outcomes(self, round: Round) -> Array:

@@ -36,7 +36,7 @@ class Movies:
         f_2(x) = 2 / (1 + exp(-4 x)) - 1         what the location's Dixit-Stiglitz reward is made of
 
     Exactly ``k`` pairs are picked, and every location present is promised a group reward drawn uniformly from the
-    interval ``thresholds``, anew each round. Movies are the items of that reward, by their numbers in ``data``; an
+    interval ``thresholds``, new in each round. Movies are the items of that reward, by their numbers in ``data``; an
     arm's identity is its pair, as one number.
     """
 

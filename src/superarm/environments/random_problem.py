@@ -1,4 +1,4 @@
-"""Random problems from one fixed generator: how a policy does where nobody has looked."""
+"""Random problems from one fixed generator: how a policy does on problems that it was not tuned on."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RandomProblem:
     kernel             squared exponential or Matern-5/2, lengthscale 0.15 to 0.8 times sqrt(dimension)
     groups             Poisson a round with a mean of 5 to 40, at least one, of 6 to 20 arms each
     promise            sum, mean, min, max, variance or Dixit-Stiglitz (6 items), at least or at most a threshold that
-                       each group of each round gets anew: a quantile, from 0.2 to 0.9, of the group reward of random
+                       each group gets again in each round: a quantile, from 0.2 to 0.9, of the group reward of random
                        subsets of up to 6 arms (whole groups for variance) under the truth
     feasible           K from 5 to 30 arms; a quarter exactly K, the others at most K; half of them with a cap for each
                        group, which together leave room for about 2 K arms; variance: at most K / 6 whole groups

@@ -48,7 +48,9 @@ class Flaw:
     scale: float = 1.0
     noise: Literal["gaussian", "hetero", "t3", "bernoulli", "poisson"] = "gaussian"
     drift: Literal["slow", "abrupt"] | None = None
-    effects: Literal["kept", "new", "redrawn"] | None = None  # of groups: for good, of new labels, anew for known ones
+    effects: Literal["kept", "new", "redrawn"] | None = (
+        None  # of groups: permanent, of new labels, new in every round for known ones
+    )
     delay: int = 0  # rounds after which outcomes come
     missing: float = 0.0  # share of the outcomes that never come
     lengthscale: float = LENGTHSCALE
@@ -59,12 +61,12 @@ class Flaw:
 
 KINDS: dict[str, Flaw] = {
     "right": Flaw(about="nothing is wrong"),
-    "lengthscale x0.3": Flaw(about="the lengthscale told is too short", lengthscale=0.3 * LENGTHSCALE),
-    "lengthscale x3": Flaw(about="the lengthscale told is too long", lengthscale=3 * LENGTHSCALE),
-    "variance x0.25": Flaw(about="the variance told is too small", variance=0.25),
-    "variance x4": Flaw(about="the variance told is too large", variance=4.0),
-    "noise x0.3": Flaw(about="the noise told is too small", noise_std=0.3 * NOISE),
-    "noise x3": Flaw(about="the noise told is too large", noise_std=3 * NOISE),
+    "lengthscale x0.3": Flaw(about="the given lengthscale is too short", lengthscale=0.3 * LENGTHSCALE),
+    "lengthscale x3": Flaw(about="the given lengthscale is too long", lengthscale=3 * LENGTHSCALE),
+    "variance x0.25": Flaw(about="the given variance is too small", variance=0.25),
+    "variance x4": Flaw(about="the given variance is too large", variance=4.0),
+    "noise x0.3": Flaw(about="the given noise is too small", noise_std=0.3 * NOISE),
+    "noise x3": Flaw(about="the given noise is too large", noise_std=3 * NOISE),
     "step": Flaw(about="outcomes jump", truth="step"),
     "interactions": Flaw(
         about="products of features, in five dimensions", truth="interactions", dimension=5, lengthscale=0.8
@@ -74,17 +76,19 @@ KINDS: dict[str, Flaw] = {
     "offset 5": Flaw(about="outcomes lie around 5", offset=5.0),
     "scale 100": Flaw(about="outcomes are a hundred times as large", scale=100.0),
     "offset 500 scale 100": Flaw(about="both: around 500, and a hundred times as large", offset=500.0, scale=100.0),
-    "groups kept": Flaw(about="groups differ by what no context tells, for good", effects="kept"),
-    "groups new": Flaw(about="groups differ by what no context tells, and never come back", effects="new"),
+    "groups kept": Flaw(about="groups differ permanently, and no context shows it", effects="kept"),
+    "groups new": Flaw(about="groups differ, no context shows it, and they never come back", effects="new"),
     "delay 1": Flaw(about="outcomes come one round late", delay=1),
     "delay 5": Flaw(about="outcomes come five rounds late", delay=5),
     "partial": Flaw(about="half of the outcomes never come", missing=0.5),
-    "groups redrawn": Flaw(about="groups differ by what no context tells, anew in every round", effects="redrawn"),
+    "groups redrawn": Flaw(
+        about="groups differ in another way in every round, and no context shows it", effects="redrawn"
+    ),
     "bernoulli": Flaw(about="outcomes are 0 or 1", noise="bernoulli", mean=0.5, variance=0.1, noise_std=0.4),
     "poisson": Flaw(about="outcomes are counts", noise="poisson", mean=1.0, noise_std=1.0),
     "t3": Flaw(about="noise has heavy tails", noise="t3"),
-    "drift slow": Flaw(about="the truth turns slowly", drift="slow"),
-    "drift abrupt": Flaw(about="the truth breaks into another", drift="abrupt"),
+    "drift slow": Flaw(about="the truth changes slowly", drift="slow"),
+    "drift abrupt": Flaw(about="the truth changes abruptly", drift="abrupt"),
 }
 BEYOND = ("groups redrawn",)  # what no outcome teaches: it is shown, and not counted with the others
 

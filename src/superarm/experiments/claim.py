@@ -1,4 +1,4 @@
-"""One claim about a study, or a target of ours, and what became of it."""
+"""One claim about a study, or one of our targets, and its verdict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 HOLDS, FAILS, REMARK = "holds", "does not hold", "holds with a remark"  # of the paper
 MET, MISSED = "met", "not met"  # of targets
-SHOWN, NOT_SHOWN = "shown", "not shown"  # of differences that nobody promised
+SHOWN, NOT_SHOWN = "shown", "not shown"  # of differences that are not promised
 UNKNOWN = "not measured"
 TOO_SMALL = "not judged"  # measured, in a study that is too small for a verdict
 
@@ -16,7 +16,7 @@ CAUTIOUS, EXACT, SPARSE, RIVAL = "cautious", "tcgp-ucb", "stcgp-ucb", "acc-ucb"
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One claim or target and what became of it."""
+    """One claim or target, and its verdict."""
 
     claim: str
     expected: str  # the paper's figure, or the target

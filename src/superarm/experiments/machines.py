@@ -23,7 +23,9 @@ from superarm.workers.workers import Workers
 
 PACKAGES = ("numpy", "scipy", "numba", "polars")
 PINS = ("OPENBLAS_CORETYPE", "NUMBA_CPU_NAME")
-HOW_TO_PIN = f"to be of one kind everywhere, set {PINS[0]} and {PINS[1]}, as to Haswell and haswell, and start anew"
+HOW_TO_PIN = (
+    f"for equal bits everywhere set {PINS[0]} and {PINS[1]}, for example to Haswell and haswell, and start again"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,5 +92,5 @@ def unfit(machines: list[Machine]) -> list[str]:
     kinds = {machine.cpu: machine.host for machine in machines}
     if len(kinds) > 1:
         named = "; ".join(f"{cpu} ({host})" for cpu, host in sorted(kinds.items()))
-        faults.append(f"CPUs of several kinds give other last bits: {named}; {HOW_TO_PIN}")
+        faults.append(f"CPUs of several kinds differ in the last bits: {named}; {HOW_TO_PIN}")
     return faults

@@ -187,7 +187,9 @@ def _called(argument: str, make: Callable[..., Any], seed: int) -> Any:
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     needed = [each for each in parameters.values() if each.default is each.empty and each.kind in positional]
     if len(needed) > 1:
-        raise InvalidArgument(argument, "what takes a seed, or nothing", f"one that needs {len(needed)} arguments")
+        raise InvalidArgument(
+            argument, "a callable that takes a seed, or nothing", f"one that needs {len(needed)} arguments"
+        )
     return make(seed) if needed else make()
 
 

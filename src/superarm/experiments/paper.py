@@ -69,30 +69,30 @@ STUDIES = {
     "problems": Study(
         title="Random problems: one for each run, with every group reward in both senses",
         explanation="Every run is another problem from one random generator, with its own kernel, promise, size and "
-        "noise; the policies know kernel and noise, and nobody has tuned anything on these problems.",
+        "noise; the policies know kernel and noise, and nothing was tuned on these problems.",
         rounds=100,
         runs=50,
     ),
     "wrong": Study(
         title="Worlds whose prior is wrong: one kind after the other, with three promises",
         explanation="Every run is a world in which something is not as the policies were told: hyperparameters, scale, "
-        "smoothness, noise, groups that differ, outcomes that come late or never; what they keep of their promises "
-        "stands beside what they said.",
+        "smoothness, noise, groups that differ, outcomes that come late or never. The report compares the promises "
+        "they kept with the probabilities they stated.",
         rounds=60,
         runs=75,
     ),
     "shops": Study(
         title="Twelve shops that differ: coupons to show under floors on their margins",
         explanation="Each day forty of three hundred coupons are shown, for as many clicks as possible, while the mean "
-        "margin of every shop that takes part stays above its floor; shops differ by what no feature tells.",
+        "margin of every shop that takes part stays above its floor; shops differ in ways that no feature shows.",
         rounds=40,
         runs=10,
     ),
     "leakage": Study(
         title="Measured leakage: federated learning on digits, where every client limits what its updates leak",
-        explanation="Each round a server asks some of twelve clients to train the model on part of their records; how "
-        "much that tells an attacker about the records is measured, and the largest leakage that a client accepts is "
-        "its own choice. Limits that hold are promised here, better models are not.",
+        explanation="Each round a server asks some of twelve clients to train the model on part of their records; each "
+        "client measures how much this tells an attacker about the records, and sets the largest leakage that it "
+        "accepts. The study promises that limits hold, not that models are better.",
         rounds=30,
         runs=20,
     ),

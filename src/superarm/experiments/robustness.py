@@ -108,8 +108,8 @@ def _alone(kind: str, about: str, kept: float, reward: float) -> tuple[tuple[Any
 
 # Truths that move and outcomes that are not Gaussian: what of their promises is kept, and what is earned.
 ALONE = {
-    "drift slow": ("A truth that turns slowly", 0.985, 0.87),
-    "drift abrupt": ("A truth that breaks", 0.97, 0.85),
+    "drift slow": ("A truth that changes slowly", 0.985, 0.87),
+    "drift abrupt": ("A truth that changes abruptly", 0.97, 0.85),
     "bernoulli": ("Outcomes that are 0 or 1", 0.98, 0.80),
     "poisson": ("Outcomes that are counts", 0.985, 0.77),
     "t3": ("Noise with heavy tails", 0.985, 0.85),

@@ -117,12 +117,12 @@ def _played(
         except WorkerLost:
             raise WorkerLost(
                 f"{place}: {len(units) - len(played)} of {len(units)} parts, each one policy in one run, are missing: "
-                "their worker processes were ended from outside, perhaps for want of memory; the same command goes on, "
+                "their worker processes were killed, perhaps because memory ran out; run the same command to continue, "
                 "with fewer --jobs if needed"
             ) from None
     again = workers.repeated - before
     if again:
-        console.print(f"a worker process was ended from outside; {again} of {len(tasks)} parts were played again")
+        console.print(f"a worker process was killed; {again} of {len(tasks)} parts were played again")
     return played
 
 

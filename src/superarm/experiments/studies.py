@@ -31,8 +31,8 @@ POLICIES = {
     "tcgp-ucb-batch": "the paper's algorithm, each width given the arms picked before in the same round",
     "tcgp-ts": "Thompson sampling on the joint posterior, with the same oracles",
     "cautious": "certifies promises before it plays, and tries others sparingly: docs/promises.md",
-    "cautious-fixed": "cautious that trusts what it was told: nothing is learnt of the prior, and nothing opened",
-    "cautious-no-prior": "cautious that is told nothing beforehand",
+    "cautious-fixed": "cautious that trusts the given prior (learn=False, opening=0)",
+    "cautious-no-prior": "cautious without a prior",
     "tcgp-ucb-learned": "tcgp-ucb that learns lengthscale, variance and noise as it goes",
     "oclok-ucb": "combinatorial GP-UCB without groups (Nika et al. 2021)",
     "cgp-ucb": "contextual GP-UCB, one arm a round (Krause and Ong 2011)",
@@ -40,8 +40,8 @@ POLICIES = {
     "cc-mab": "fixed hypercubes (Chen et al. 2018)",
     "cucb": "one counter per arm (Chen et al. 2013)",
     "uniform": "random feasible super arms",
-    "feasible-random": "cautious that is told lots in place of utilities",
-    "clairvoyant": "the benchmark: plays on the truth",
+    "feasible-random": "cautious, with random numbers as utilities",
+    "clairvoyant": "the benchmark: knows the truth",
 }
 OURS = {
     "federated": paper.federated,
@@ -100,7 +100,7 @@ def study(name: str, *, data: str | None = None, console: Console | None = None)
     if name.partition(":")[0].endswith(".py") or ":" in name:
         return study_in(name)
     if name not in STUDIES:
-        expected = f"one of {', '.join(STUDIES)}, or a file of your own, as study.py"
+        expected = f"one of {', '.join(STUDIES)}, or a file of your own, such as study.py"
         raise InvalidArgument("study", expected, safe_repr(name))
     if name == "leakage":
         return _leakage(data)

@@ -17,7 +17,7 @@ from superarm.arguments import Array, real_array
 from superarm.errors import InvalidArgument
 from superarm.round import LARGEST
 
-BEYOND = 3.0  # standard errors from 0 at which records that nobody trained on speak against an audit
+BEYOND = 3.0  # standard errors from 0 at which records that were not trained on contradict an audit
 
 
 def calibrated_scores(losses_before: Any, losses_after: Any) -> Array:
@@ -66,7 +66,7 @@ def membership_advantage(member_scores: Any, nonmember_scores: Any) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class NullCheck:
-    """What an audit says of records that nobody trained on: the mean advantage, its error, whether that can be 0."""
+    """What an audit says of records that were not trained on: the mean advantage, its error, whether that can be 0."""
 
     mean: float
     standard_error: float

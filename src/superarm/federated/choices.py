@@ -109,7 +109,7 @@ class InMemory:
         return int(np.count_nonzero(~np.isnan(fresh)))
 
     def close(self, key: str) -> None:
-        """Nothing: a policy by itself waits for nobody."""
+        """Nothing: a policy by itself does not wait."""
 
 
 class Durable:
@@ -137,7 +137,7 @@ class Durable:
         except UnknownDecision:
             return None
         if decision.state == "withdrawn":
-            raise Conflict(f"{key} was withdrawn: whoever asks again means to act upon it; propose the next round")
+            raise Conflict(f"{key} was withdrawn and cannot be proposed again; propose the next round")
         return decision.arm_ids or (), decision.selection
 
     def decide(self, key: str, t: int, parts: dict[str, Any]) -> Chosen:

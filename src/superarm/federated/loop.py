@@ -46,7 +46,7 @@ def learn(
     seed: int = 0,
     model: Model | None = None,
 ) -> Iterator[ServerRound]:
-    """Rounds of federated averaging, for as long as somebody asks.
+    """Rounds of federated averaging, without an end.
 
     Parameters
     ----------

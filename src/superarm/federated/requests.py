@@ -16,7 +16,7 @@ MOST_STEPS = 10**9
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A base arm: one client trains on ``num_records`` records, drawn anew, for ``local_steps`` steps.
+    """A base arm: one client trains on ``num_records`` freshly drawn records, for ``local_steps`` steps.
 
     >>> Request(client_id="ann", num_records=12, local_steps=8).id
     'ann:12:8'

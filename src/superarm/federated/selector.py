@@ -66,7 +66,7 @@ class RequestSelector:
     Parameters
     ----------
     policy
-        a policy, which learns in place; or a :class:`~superarm.Session`, so that what was chosen and what came of it
+        a policy, which learns in place; or a :class:`~superarm.Session`, so that choices and their outcomes
         survive; None: ``CautiousTCGPUCB()``
     at_most
         requests in a round
@@ -151,7 +151,7 @@ class RequestSelector:
         return offered
 
     def observe(self, proposal: Proposal, outcomes: Iterable[Outcome]) -> int:
-        """Learn what came of requests of a proposal, in parts if need be; how many numbers were not known yet.
+        """Learn outcomes of a proposal's requests, in parts if need be; return how many numbers were new.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class RequestSelector:
         return self._choices.observe(key, [id for id, _ in rows], [pair for _, pair in rows]) if rows else 0
 
     def close(self, proposal: Proposal) -> None:
-        """Wait no longer for requests of a proposal that nobody answered; what comes late is learnt all the same."""
+        """Expect no more answers to a proposal's requests; late outcomes are still learnt."""
         self._choices.close(key_of(_checked_proposal(proposal).server_round))
 
 

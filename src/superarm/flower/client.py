@@ -41,7 +41,7 @@ class Task:
     config: ConfigRecord
 
     def draw(self, records: int) -> IntArray:
-        """Which of the client's records to train on, ascending: drawn anew for every round and request."""
+        """Which of the client's records to train on, ascending: drawn again for every round and request."""
         if self.request.num_records > records:
             raise InvalidArgument("records", f"at least {self.request.num_records}", records)
         drawn: IntArray = np.sort(np.random.default_rng(self.seed).permutation(records)[: self.request.num_records])

@@ -52,9 +52,9 @@ class Replies:
                 continue
             said = records.echo_in(reply).get(records.REQUEST)
             if not isinstance(said, str) or said not in sent:
-                refused.append(f"node {node}: a reply to nothing that was asked")
+                refused.append(f"node {node}: a reply to no request")
             elif sent[said].node != node:
-                refused.append(f"node {node}: a reply to {said!r}, which another was asked")
+                refused.append(f"node {node}: a reply to {said!r}, which was sent to another node")
             elif records.echo_in(reply).get(records.SEED) != sent[said].seed:
                 refused.append(f"node {node}: a reply to {said!r} of another round")
             elif said in counted:
@@ -78,7 +78,7 @@ def _wrong(request: Request, reply: Message, model: ArrayRecord) -> str | None:
     if leakage is None or not -1.0 <= leakage <= 1.0:
         return "without a leakage from -1 to 1"
     if metric_in(reply, records.EXAMPLES) != request.num_records:
-        return "with another weight than its records"
+        return "with a weight that is not its number of records"
     arrays = reply.content.get(records.ARRAYS)
     if not isinstance(arrays, ArrayRecord) or _shapes(arrays) != _shapes(model):
         return "with arrays unlike the model's"

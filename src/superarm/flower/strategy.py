@@ -142,7 +142,7 @@ class BanditStrategy(Strategy):
     def _configured(self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid) -> ConfigRecord:
         """The config with what the strategy inside adds; it also notes the model that it will compare with (FedAdam).
 
-        Flower's strategies ask nobody, and wait for nobody, where the fraction that they train is 0.
+        Flower's strategies ask no client and wait for none if the fraction that they train is 0.
         """
         config, sampling = ConfigRecord(dict(config)), self.inside
         while isinstance(getattr(sampling, "strategy", None), Strategy):  # as the wrappers for differential privacy
@@ -214,7 +214,7 @@ class BanditStrategy(Strategy):
         if answered:  # else the model stays
             arrays, metrics = self.inside.aggregate_train(server_round, list(answered.values()))
         if arrays is not None and _finite(float(self.loss(arrays))) is None:  # no later round could start from it
-            log.warning("round %d: the loss of the new model is no number: the model stays as it was", server_round)
+            log.warning("round %d: the loss of the new model is not a number: the model stays as it was", server_round)
             arrays = None
         if self.checkpoint is not None:
             self.checkpoint.write(server_round, self._arrays if arrays is None else arrays)
@@ -280,7 +280,7 @@ class BanditStrategy(Strategy):
         self._after = 0
         if kept is not None:
             self._after, initial_arrays = kept
-            log.info("going on after round %d", self._after)
+            log.info("continuing after round %d", self._after)
         after = self._after
 
         def evaluate(server_round: int, arrays: ArrayRecord) -> MetricRecord | None:

@@ -117,7 +117,7 @@ class GroupEffects(InPlace, Combinable):
     deviation
         variance of a group's own function, as a share of that of the shared one; 0 for none
     fresh
-        variance of a constant that every group draws anew in every round; 0 for none
+        variance of a constant that every group draws again in every round; 0 for none
     """
 
     base: Kernel

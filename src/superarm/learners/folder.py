@@ -31,7 +31,7 @@ class Folder:
     def __init__(self, path: Path, settings: LearnersFile | None) -> None:
         self.path = path
         self._held = ExitStack()
-        weakref.finalize(self, self._held.close)  # of learners that nobody closed
+        weakref.finalize(self, self._held.close)  # of learners that were not closed
         try:
             self._hold()
             self.settings = self._settings(settings)
@@ -65,7 +65,7 @@ class Folder:
         if not isinstance(found, LearnersFile):
             raise UnreadableFile(f"{file}: not a file of learners")
         if asked is not None and asked.model.digest() != found.model.digest():
-            raise DifferentPolicy(f"{self.path}: learners of other features or settings are kept here")
+            raise DifferentPolicy(f"{self.path}: holds learners with other features or settings")
         return found
 
     def close(self) -> None:

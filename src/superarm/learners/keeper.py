@@ -1,6 +1,6 @@
-"""Some partitions of learners with their logs, in the process where they live; whoever asks may be another process.
+"""Some partitions of learners with their logs, in the process where they live; questions may come from another process.
 
-Every question says after how many batches it is asked, so that a keeper that was made anew, by whatever ended the one
+Every question says after how many batches it is asked, so that a keeper that was started again, whatever ended the one
 before, starts from its logs with exactly these. A batch is written down first, then learnt or taken back by the number
 that the next question has.
 """

@@ -1,7 +1,7 @@
 """All partitions of learners, wherever they live: who has a key is decided by its hash.
 
-A batch counts once every partition has its record. So whoever dies between two of them has learnt nothing of it: the
-next start takes back what only some have. From then on it is learnt, by those who are there and by those who come anew.
+A batch counts once every partition has its record. If a process dies between two of them, nothing is learnt: the next
+start takes back what only some have. Once it counts, it is learnt by those that are there and those that start later.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Keepers:
         self.batches = 0
         self.closed = False
         self._held = ExitStack()
-        weakref.finalize(self, self._held.close)  # of learners that nobody closed
+        weakref.finalize(self, self._held.close)  # of learners that were not closed
 
     @staticmethod
     def in_memory(model: SharedModel) -> Keepers:

@@ -78,7 +78,7 @@ class Lesson:
 
 
 class Partition:
-    """The learners of some keys. Row 0 is a key that nobody has met: the prior."""
+    """The learners of some keys. Row 0 is a key without outcomes: the prior."""
 
     def __init__(self, model: SharedModel) -> None:
         self.model = model
@@ -122,14 +122,14 @@ class Partition:
         self.number += 1
 
     def replay(self, content: bytes, what: str) -> None:
-        """Learn a record anew, which must fit."""
+        """Learn a record again; it must fit."""
         try:
             lesson = Lesson.read(content)
             last = len(self.rows) + len(lesson.new)
             if lesson.arms.size and not -1 <= lesson.arms.min() <= lesson.arms.max() < len(self.model.features):
-                raise ValueError("arms that there are not")
+                raise ValueError("arms that do not exist")
             if lesson.rows.size and not 1 <= lesson.rows.min() <= lesson.rows.max() <= last:
-                raise ValueError("keys that there are not")
+                raise ValueError("keys that do not exist")
         except (ValueError, LookupError, struct.error) as error:
             raise UnreadableFile(f"{what}: record {self.number + 1} does not fit ({error})") from None
         self.learn(lesson)

@@ -59,7 +59,7 @@ class Greedy:
 def _surely_empty(good: GoodSubgroups) -> bool:
     try:
         return good.is_empty()
-    except UnsolvableRound:  # nobody knows
+    except UnsolvableRound:  # unknown
         return False
 
 

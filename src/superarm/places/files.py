@@ -68,7 +68,7 @@ def alone(path: Path, *, wait: bool) -> Iterator[None]:
     """Hold the lock file at ``path``, or a folder; the system lifts the lock of a process that dies.
 
     Without ``wait`` a lock that somebody else holds is a :class:`BlockingIOError`. Where there is no such lock, as on
-    Windows, nobody is kept out.
+    Windows, the lock keeps no process out.
     """
     if sys.platform == "win32":
         yield

@@ -55,7 +55,7 @@ class Lease:
                 try:
                     held = self.place.put_next(self.name, _content(owner, count), held) or self._ours(owner)
                     heard = time.monotonic()
-                except PlaceUnavailable:  # tried again until nobody would believe it any more
+                except PlaceUnavailable:  # tried again until it is hopeless
                     if time.monotonic() - heard < self.silence:
                         continue
                     held = None

@@ -54,7 +54,9 @@ class IndexGrounds:
         """How a policy that has decided judged the round."""
         posterior, points = policy.learner.view(round)
         belief = posterior.predict(points)
-        trusting = round if round.safe is None else replace(round, safe=None)  # such a policy asks for nobody's word
+        trusting = (
+            round if round.safe is None else replace(round, safe=None)
+        )  # such a policy does not ask which arms are vouched for
         return cls(
             policy=type(policy).__name__,
             round=round,

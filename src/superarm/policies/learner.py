@@ -27,9 +27,7 @@ from superarm.selection import Selection
 from superarm.slim import arms_of
 from superarm.storage import storable
 
-BROKE = (
-    "The policy goes on with what is left; print(policy) tells what it believes (docs/learning.md, Truths that move)"
-)
+BROKE = "The policy continues with the rest; print(policy) shows what it believes (docs/learning.md, Truths that move)"
 WIDEST = 1e100  # bounds wider than this would not be numbers
 
 
@@ -81,7 +79,7 @@ class Learner:
         learning = _learning(learn, posterior)
         model = None if learning is None else Model.of(posterior, kinds)
         if model is None and any(kind not in (None, NORMAL) for kind in kinds):
-            expected = "normal, as what is believed keeps one noise: learn=False, or a posterior that stays as it is"
+            expected = "normal, because this posterior has the same noise for all outcomes"
             raise InvalidArgument("outcomes", expected, safe_repr(outcomes))
         return cls(
             posterior=posterior,
@@ -188,7 +186,7 @@ class LearningPolicy(StorablePolicy):
         """The settings that are not the usual ones and how much was learnt; ``print`` tells what was adopted."""
         try:
             usual = {name: repr(value) for name, value in settings_of(type(self)()).items()}
-        except TypeError:  # a class of one's own that cannot be made of nothing: all settings are told
+        except TypeError:  # a class of your own that cannot be made of nothing: all settings are told
             usual = {}
         given = {name: repr(value) for name, value in settings_of(self).items()}
         model = self.learner.model

@@ -15,7 +15,7 @@ from superarm.selection import Selection
 
 @runtime_checkable
 class Policy(Protocol):
-    """Picks super arms and learns; the loop, the environment and the regret are somebody else's.
+    """Picks super arms and learns; the loop, the environment and the regret are elsewhere.
 
     Any object with these two methods is a policy; there is nothing to inherit.
     """
@@ -53,7 +53,7 @@ class DelayedPolicy(Policy, Protocol):
         ...
 
     def expired(self, decision: str) -> None:
-        """Wait no longer for outcomes of a decision; they may come all the same."""
+        """Stop waiting for outcomes of a decision; they may still come."""
         ...
 
 

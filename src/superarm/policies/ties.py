@@ -14,7 +14,7 @@ from superarm.storage.hashes import Words, label_hashes
 
 
 def tie_order(round: Round, seed: int) -> IntArray:
-    """(M,) the arms in the order in which ties are broken: by lots, drawn anew for every seed and t.
+    """(M,) the arms in the order in which ties are broken: by lots, new for every seed and t.
 
     The lot of an arm is a hash of the seed, t and the arm: its group, context, identity, and what u and the promise to
     its group know of it. Neither its place in the list nor the other arms matter, so arms left out change nothing among

@@ -125,5 +125,5 @@ class StatefulPosterior:
 
     @property
     def jitter(self) -> float:
-        """Largest variance that was ever added to the noise, lest rounding make a covariance indefinite; mostly 0.0."""
+        """Largest variance ever added to the noise to keep covariances positive despite rounding; mostly 0.0."""
         return max(engine.jitter for engine in self.state.engines)

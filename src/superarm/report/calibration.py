@@ -173,7 +173,7 @@ def coverage(frame: pl.DataFrame) -> Figure:
         title="Do intervals hold what they say?",
         caption=f"Of the expected outcomes of the picked arms, the share inside the central {meant} interval of what "
         "the policy believed before it saw their outcomes; arms of all runs and of the last "
-        f"{WINDOW} rounds together. The dashed line is at {meant}: below it, a policy is surer than it should "
+        f"{WINDOW} rounds together. The dotted line is at {meant}: below it, a policy is surer than it should "
         "be. Policies without beliefs are left out. Mistakes last from round to round, so neighbouring points are not "
         "independent.",
         alternative=alternative("Share of expected outcomes inside their intervals", named),

@@ -64,7 +64,7 @@ def tradeoff(frame: pl.DataFrame) -> Figure:
     bars = "" if runs_of(frame) > 1 else " (none here: there is one run)"
     return Figure(
         name="tradeoff",
-        title="Reward against broken promises",
+        title="Reward against group regret",
         caption="Every point is a policy: higher is more reward, further left is less group regret, which says by how "
         "much promises were missed in a run. A reward of 1 is that of the benchmark, which knows the truth and keeps "
         "every promise that can be kept. The horizontal axis is logarithmic from its second mark on, so that 0 has a "
@@ -142,20 +142,29 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
         beneath=pl.col("reward_ratio_pooled") < low,
     )
     names = [_short(policy, settings) for policy, settings in rows.select("policy", "settings").iter_rows()]
-    shares = [
-        (
-            math.log1p(regret / unit) / math.log1p(end / unit),
-            (high - drawn) / (high - low),
-        )  # as the scale symlog has it
-        for regret, drawn in zip(regrets, rows["drawn"], strict=True)
+
+    def at(regret: float, reward: float) -> tuple[float, float]:
+        """Shares of the width and the height, as the scale symlog has them."""
+        return math.log1p(regret / unit) / math.log1p(end / unit), (high - reward) / (high - low)
+
+    shares = [at(regret, drawn) for regret, drawn in zip(regrets, rows["drawn"], strict=True)]
+    # From the upper left to the lower right end of the bars of each point; of one run there are none.
+    ends = [
+        (*at(left, top), *at(right, bottom)) if None not in (left, right, top, bottom) else None
+        for left, right, top, bottom in rows.select("left", "right", "top", "bottom").iter_rows()
     ]
     first = sorted(range(len(shares)), key=lambda i: not table["pareto"][i])
     rows = rows.with_columns(name=pl.Series(names, dtype=pl.String))
     aligned = []
     for width in (WIDTH, PHONE):
         spots = [(width * x, HEIGHT * y) for x, y in shares]
-        steps = _steps([spots[i] for i in first if table["pareto"][i]])
-        found = places(spots, names, width, HEIGHT, first, steps)
+        lines = _steps([spots[i] for i in first if table["pareto"][i]])
+        for (x, y), far in zip(spots, ends, strict=True):
+            if far is not None:
+                left, top, right, bottom = far
+                lines.append((width * left, y - 1, width * right, y + 1))
+                lines.append((x - 1, HEIGHT * top, x + 1, HEIGHT * bottom))
+        found = places(spots, names, width, HEIGHT, first, lines)
         for i, (name, kind) in enumerate({"align": pl.String, "dx": pl.Float64, "dy": pl.Float64}.items()):
             rows = rows.with_columns(pl.Series(f"{name}{width}", [p and p[i] for p in found], dtype=kind))
             aligned.append(f"{name}{width}")
@@ -224,21 +233,23 @@ def places(
     """The place beside each point where its name covers no point and no other name; None where there is none.
 
     Spots are in pixels from the left and from the top of a panel of this width and height, which names do not leave;
-    ``first`` are the points in the order in which they choose. A name crosses one of the ``lines`` only where it has no
-    other place.
+    ``first`` are the points in the order in which they choose. A name crosses one of the ``lines``, or is nearer to
+    another point than to its own, only where it has no better place.
     """
-    taken: list[Box] = [(x - REACH, y - REACH, x + REACH, y + REACH) for x, y in spots]
+    dots: list[Box] = [(x - REACH, y - REACH, x + REACH, y + REACH) for x, y in spots]
     found: list[Place | None] = [None] * len(spots)
-    for i in first:
+    for i in [*first, *first]:  # the second time each knows where all others are
+        others = [box_of(spots[j], names[j], place) for j, place in enumerate(found) if place and j != i]
         free = []
         for place in PLACES:
             left, top, right, bottom = box = box_of(spots[i], names[i], place)
             inside = left >= 0 and top >= 0 and right <= width and bottom <= height
-            if inside and not any(overlap(box, other) for other in taken):
-                free.append((any(overlap(box, line) for line in lines), place, box))
-        if free:
-            _, found[i], box = min(free, key=lambda each: each[0])  # the first that crosses no line
-            taken.append(box)
+            if inside and not any(overlap(box, other) for other in dots + others):
+                crosses = any(overlap(box, line) for line in lines)
+                own = _distance(box, spots[i])
+                strange = any(_distance(box, spot) < own for j, spot in enumerate(spots) if j != i)
+                free.append((crosses + strange, place))
+        found[i] = min(free, key=lambda each: each[0])[1] if free else None  # of equals the first
     return found
 
 
@@ -247,6 +258,12 @@ def _steps(spots: Sequence[tuple[float, float]]) -> list[Box]:
     joined = pairwise(sorted(spots))
     boxes = [((x, y, to, y), (to, min(y, up), to, max(y, up))) for (x, y), (to, up) in joined]
     return [(left - 1, top - 1, right + 1, bottom + 1) for both in boxes for left, top, right, bottom in both]
+
+
+def _distance(box: Box, spot: tuple[float, float]) -> float:
+    """From a point to the nearest place of a box."""
+    left, top, right, bottom = box
+    return math.hypot(max(left - spot[0], 0.0, spot[0] - right), max(top - spot[1], 0.0, spot[1] - bottom))
 
 
 def box_of(spot: tuple[float, float], name: str, place: Place) -> Box:

@@ -174,7 +174,7 @@ def regret_parts(frame: pl.DataFrame) -> Figure:
     named = {"Positive part of super-arm regret": positive, **_regrets(frame)}
     return Figure(
         name="regret_parts",
-        title="What a surplus hides",
+        title="The positive part of the regret",
         caption="Positive part: the sum of max(0, super-arm regret) up to round t, where a round that earns more than "
         "the benchmark by breaking promises pays for no other round. Signed: the plain sum, where it does. Group "
         f"regret: the price of such rounds. Each axis has its own scale. {band(frame)} {AT_ZERO}",
@@ -202,14 +202,14 @@ def bound(frame: pl.DataFrame, bounds: pl.DataFrame) -> Figure:
             for policy, _, there, rounds in counts.iter_rows()
             if there < rounds
         ]
-        title = quantity.capitalize() + (", where it is positive" if gone else "")
+        title = quantity.capitalize() + (", if positive" if gone else "")
         drawn.append(panels.bounded(curve, looks, title=title, y="cumulative"))
         ends = curve.filter(pl.col("t") == pl.col("t").max())
         said += [f"{policy} {quantity}, {kind} {number(v)}" for policy, _, kind, v in ends.iter_rows()]
         hidden += gone
     return Figure(
         name="bound",
-        title="Regret beside its bound",
+        title="Regret and its bound",
         caption="Thick: the cumulative regret (signed for super arms), mean over the runs. Thin: the bound in the "
         "proof of Theorem 1 with the information gain of the first run; the theorem's own, with the largest gain of "
         "any run, is larger. It is shown for its size: the truths of this study are fixed curves, not draws from the "
@@ -250,7 +250,7 @@ def times(frame: pl.DataFrame) -> Figure:
     ]
     return Figure(
         name="times",
-        title="Time a round",
+        title="Time of a round",
         caption="Wall-clock milliseconds of one call, all rounds and runs together, on a log scale: dots are medians, "
         "thick bars reach from the 25th to the 75th percentile, thin lines from the 10th to the 90th. Calls measured "
         "as taking no time are left out. Times depend on the machine.",

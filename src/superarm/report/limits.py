@@ -43,8 +43,8 @@ def section(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
 <p>A limit is broken where the expected leakage of a request, measured by re-runs, is above what its client accepts by \
 two standard errors. Expected to break: what the policy itself stated, by its probabilities. Accuracy is measured on \
 records that serve no other purpose; rewards and the regret of super arms on this page are of that accuracy, after \
-every round, beside a benchmark that draws lots among the requests that truly keep the limits. Figures after ± are \
-standard errors over runs. Leakage is a lower bound, found by one attack: no figure here is a guarantee.</p>
+every round, beside a benchmark that draws at random among the requests that truly keep the limits. Figures after ± \
+are standard errors over runs. Leakage is a lower bound, found by one attack: no figure here is a guarantee.</p>
 {"".join(tables)}"""
     return part("limits", "Limits", told, opened=True)
 

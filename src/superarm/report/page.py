@@ -97,7 +97,7 @@ def page(frame: pl.DataFrame, manifest: Mapping[str, Any], claims: Sequence[Clai
     top = "".join(markup.figure(figure) for figure in drawn if figure.name == "tradeoff")
     main = f"""<main>
 <section class="top" aria-labelledby="results">
-<h2 id="results">What came out</h2>
+<h2 id="results">Result</h2>
 <p class="story">{markup.text(story(frame)).replace(" %", "&nbsp;%")}</p>
 {_NO_SCRIPT}{top}{tables.brief(table, looks)}
 {markup.overconfident(found)}

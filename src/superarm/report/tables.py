@@ -80,7 +80,7 @@ def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
         body.append(_row(row["policy"], looks, _printed(row, _SUMMARY)))
         chosen.append(_row(row["policy"], looks, _printed(row, _CHOICES), *texts))
     caption = (
-        "<p>Here some numbers stand twice, computed in two ways. <b>Mean of runs</b>: a ratio for each run, then their "
+        "<p>Some numbers appear twice, computed in two ways. <b>Mean of runs</b>: a ratio for each run, then their "
         "mean ± one sample standard deviation. <b>Pooled</b>: sums over all runs first, then one ratio, as at the top "
         "of the page; a run in which there was little to earn counts for little. Regrets are summed over the rounds of "
         "a run. <b>Super-arm regret</b> is the reward missed, beside the best choice that keeps every promise. It is "

@@ -45,7 +45,7 @@ def honesty(found: pl.DataFrame, looks: Mapping[str, theme.Style]) -> Figure:
         caption="For each kind of world, the share of the touched groups that kept their promise (dot, with ± two "
         "standard errors clustered by run) and the mean probability that the policy stated (tick). A dot left of its "
         "tick by more than its bar is a policy that was too sure. Only policies that state probabilities are drawn. "
-        "Kinds with an asterisk are such that no outcome teaches what is wrong.",
+        "In kinds with an asterisk, no outcome can show what is wrong.",
         alternative=f"Shares over {TOGETHER}: {'; '.join(said)}.",
         panels=drawn,
         looks=looks,

@@ -42,7 +42,7 @@ class Additive(Reward, Protocol):
 
 
 def is_additive(reward: object) -> TypeGuard[Additive]:
-    """``isinstance(reward, Additive)`` at a hundredth of its price: a protocol lists its members anew every time."""
+    """``isinstance(reward, Additive)`` at a hundredth of its price: a protocol lists its members every time."""
     return hasattr(reward, "value") and hasattr(reward, "scores") and hasattr(reward, "transform")
 
 

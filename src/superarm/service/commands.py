@@ -38,7 +38,7 @@ def _extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        said = f"the service needs {error.name}: install it by  pip install 'superarm[serve]'"
+        said = f"the service needs {error.name}: install it with  pip install 'superarm[serve]'"
         raise _MissingExtra(said) from None
 
 

@@ -29,7 +29,7 @@ MANY = 64  # calls that are committed together
 
 @dataclass(eq=False)
 class Job(Generic[A]):
-    """A call that somebody awaits, and what became of it."""
+    """A call that is awaited, and its result."""
 
     call: Callable[[], Steps[A]]
     future: asyncio.Future[A]
@@ -43,7 +43,7 @@ class Job(Generic[A]):
         """Do it up to where it waits for the journal."""
         try:
             if time.perf_counter() > self.until:
-                raise Busy("nobody was free in time; nothing was done")
+                raise Busy("the service was busy for too long; nothing was done")
             self.steps = self.call()
             self.wait = next(self.steps)
         except StopIteration as end:

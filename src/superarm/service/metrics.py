@@ -40,9 +40,7 @@ class Metrics:
 
         self.pending = gauge("pending", "Decisions out.", "session")
         self.balance = gauge("balance", "Of the account of risk, where the policy keeps one.", "session")
-        self.promises = gauge(
-            "promises", "Promises that decisions touched, by what became of them.", "session", "state"
-        )
+        self.promises = gauge("promises", "Promises that decisions touched, by result.", "session", "state")
         self.broken = gauge("promises_broken", "Of promises that can be judged and of which a risk was stated.", *BOTH)
         self.uncounted = gauge("events_uncounted", "Events that promises do not count yet.", "session")
         self.ready = Gauge("superarm_ready", "Whether the service is ready.", registry=self.registry)

@@ -1,4 +1,4 @@
-"""The contract of a store, for stores of one's own: whether it appends all or nothing, in order, and finds again."""
+"""The contract of a store, for stores of your own: whether it appends all or nothing, in order, and finds again."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _appends_in_order(store: Store) -> None:
         found, meant = list(store.events(after)), [entry.event for entry in entries[after:]]
         require(found == meant, f"events({after}) are {found}, not the {len(meant)} that were appended")
     require(store.part(PART) == b"a round", "a part is not what was appended")
-    require(store.part("1" * 64) is None, "a part that nobody appended is there")
+    require(store.part("1" * 64) is None, "a part that was never appended is there")
 
 
 def _refuses_who_is_behind(store: Store) -> None:
@@ -90,7 +90,7 @@ def _finds_again(store: Store) -> None:
     store.append([_entry(7, Withdrawn(decision="d2"))])
     found = store.keyed("one")
     require(found is not None and (found.seq, found.request) == (1, "r"), f"the key of event 1 finds {found}")
-    require(store.keyed("three") is None, "a key that nobody gave is found")
+    require(store.keyed("three") is None, "a key that was never given is found")
     states = [standing.state for standing in store.standings()]
     require(states == ["complete", "withdrawn", "open"], f"the decisions stand as {states}")
     out = [standing.id for standing in store.standings(out=True)]

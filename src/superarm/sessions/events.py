@@ -53,7 +53,7 @@ class Decided:
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """Somebody else picked arms of a round, and these came of it."""
+    """Arms of a round were picked outside the policy, with these outcomes."""
 
     kind: ClassVar[str] = "recorded"
     sample: ClassVar[str] = ""

@@ -150,11 +150,11 @@ def _read_parts(path: Path, digest: str) -> dict[str, bytes]:
 def imported(entries: Sequence[Entry], store: Store) -> None:
     """Write what :func:`read_export` found into an empty store, all or nothing."""
     if store.last():
-        raise Conflict("there is a session already where the import is to be; give it another path or name")
+        raise Conflict("there is already a session at this place; give another path or name")
     try:
         store.append(entries)
     except Behind:
-        raise Conflict("somebody began a session where the import is to be; give it another path or name") from None
+        raise Conflict("another process has started a session at this place; give another path or name") from None
 
 
 def _event(row: dict[str, Any], version: int) -> Event:

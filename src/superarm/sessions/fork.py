@@ -34,7 +34,7 @@ def forked(running: Running, other: Store, policy: Policy) -> None:
     """Write the facts of a session into an empty store, after another beginning, all or nothing."""
     digest, content = policy_to_part(instance("policy", policy, Policy, "a policy (methods: select, update)"))
     if other.last():
-        raise Conflict("there is a session already where the fork is to be; give it another path or name")
+        raise Conflict("there is already a session at this place; give another path or name")
     last = running.durable().seq
     created = Created(policy=digest, settings=running.settings.to_data(), fingerprint=fingerprint())
     entries = [Entry(event=Event(seq=1, at=time.time(), fact=created), parts={digest: content})]
@@ -54,7 +54,7 @@ def forked(running: Running, other: Store, policy: Policy) -> None:
     try:
         other.append(entries)
     except Behind:
-        raise Conflict("somebody began a session where the fork is to be; give it another path or name") from None
+        raise Conflict("another process has started a session at this place; give another path or name") from None
 
 
 def _parts(running: Running, fact: Fact, known: Collection[str]) -> dict[str, bytes]:

@@ -54,7 +54,7 @@ def news_of(
 ) -> News:
     """What outcomes of some arms, in one sample, add to what is known of a decision."""
     if standing.withdrawn:
-        raise Conflict(f"decision {standing.id} was withdrawn: it was never acted upon, so nothing can come of it")
+        raise Conflict(f"decision {standing.id} was withdrawn: it was never acted upon, so it has no outcomes")
     checked_range(values, running.settings.outcome_range)
     ids = picked_ids(running.parts.round(standing.round), standing.arms)
     names = None if ids is None else dict(zip(standing.arms, ids, strict=True))

@@ -1,4 +1,4 @@
-"""What decisions promised to groups, and what became of it."""
+"""What decisions promised to groups, and whether it was kept."""
 
 from __future__ import annotations
 

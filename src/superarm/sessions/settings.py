@@ -24,7 +24,7 @@ class Settings:
     outcome_range
         outside of which an outcome is refused; None: none is
     deadline
-        seconds after which nothing more is waited for; None: for ever
+        seconds after which no more outcomes are expected; None: for ever
     silence
         both outcomes that are then taken for those that did not come, None for one of which nothing is to be learnt;
         None: nothing is learnt

@@ -60,7 +60,7 @@ class Standing:
     withdrawn
         whether it never will be
     expired
-        whether nothing more is waited for
+        whether no more outcomes are expected
     corrections
         how many cells were given another value
     redacted
@@ -106,7 +106,7 @@ class Standing:
     def state(self) -> str:
         """open, partial, complete, withdrawn, expired, redacted or archived; empty where nothing was picked.
 
-        What came late stays expired, as nothing more is waited for, until it is complete.
+        What came late stays expired, as no more outcomes are expected, until it is complete.
         """
         if self.redacted:
             return REDACTED

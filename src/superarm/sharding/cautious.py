@@ -58,7 +58,7 @@ class Left:
 
 
 def select_cautiously(policy: CautiousTCGPUCB, round: ShardedRound, workers: Workers, pick: Pick) -> ShardedSelection:
-    """A super arm of a sharded round, as the policy picks it of a plain one; ``pick`` numbers its arms anew."""
+    """A super arm of a sharded round, as the policy picks it of a plain one; ``pick`` renumbers its arms."""
     firsts, _ = excerpt(round, round.arms.firsts)
     posterior, _ = policy.learner.view(firsts)
     known = all(isinstance(p.reward, (Sum, Mean, Min, Max, Count, DixitStiglitz)) for p in round.promises)

@@ -155,7 +155,7 @@ def _picked(
     sent: int,
     whole: bool = False,
 ) -> ShardedSelection:
-    """The selection with its arms numbered anew, and the round that a policy learns from."""
+    """The selection with its arms renumbered, and the round that a policy learns from."""
     arms = selection.arms
     # Group by group, and in each by lot: the same for any sharding.
     arms = arms[np.lexsort((lots(found, policy.learner.seed)[arms], found.grouping.codes[arms]))]

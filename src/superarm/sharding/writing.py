@@ -31,7 +31,7 @@ NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32
 MOMENTS = ("mean", "squares", "low", "high")
 MANIFEST, GROUPS = "catalogue.json", "groups.parquet"
 VERSION = 1
-# Columns of the table of groups beside those of one of its arms; nobody else's columns are called so.
+# Columns of the table of groups beside those of one of its arms; no other columns have these names.
 LABEL, SIZE, PIECES = "superarm label", "superarm size", "superarm pieces"
 
 

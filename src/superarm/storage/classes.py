@@ -86,7 +86,7 @@ def storable(
 
 
 def upgrade_of(cls: type) -> Upgrade | None:
-    """What turns fields of earlier versions into today's; a class of one's own inherits it with the fields."""
+    """What turns fields of earlier versions into today's; a class of your own inherits it with the fields."""
     return next((UPGRADES[each] for each in cls.__mro__ if each in UPGRADES), None)
 
 

@@ -8,8 +8,8 @@ were made differently.
 
 What comes back means the same to the last bit: a round has the same :meth:`superarm.Round.digest`, and every policy
 selects and learns the same with it. All rewards, promises and feasible sets of superarm travel, and labels that are
-text, bytes, numbers, dates, times, None, and tuples and frozensets of these. A function of one's own
-(:class:`superarm.Custom`) and a class of one's own do not, as only this process knows them.
+text, bytes, numbers, dates, times, None, and tuples and frozensets of these. A function of your own
+(:class:`superarm.Custom`) and a class of your own do not, as only this process knows them.
 """
 
 from superarm.wire.frames import (

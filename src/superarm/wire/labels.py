@@ -18,7 +18,7 @@ from superarm.storage.labels import plain
 
 TRAVELS = "text, bytes, a number, a date or time, None, or a tuple or frozenset of these, as the label travels"
 LONGEST = 1024  # bits of a whole number that is written in digits
-DEEPEST = 16  # tuples and frozensets in each other: nobody's labels, and every level costs whoever reads them
+DEEPEST = 16  # tuples and frozensets in each other: labels never nest deeper, and every level costs time to read
 
 
 def label_to_data(label: Any, argument: str = "label", level: int = 0) -> Any:

@@ -28,7 +28,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 def reward_to_data(reward: Any, argument: str = "reward") -> Any:
-    """A reward of either kind as plain data with arrays; functions of one's own stay where they are.
+    """A reward of either kind as plain data with arrays; functions of your own stay where they are.
 
     >>> reward_to_data(Sum()), reward_to_data(TransformedSum(np.sqrt, weights=2.0))
     ('sum', {'transformed_sum': {'function': 'numpy.sqrt', 'weights': 2.0}})

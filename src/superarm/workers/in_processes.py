@@ -34,7 +34,7 @@ class InProcesses:
             for number, item in waiting.items():
                 try:
                     running[number] = self._pool(number).submit(_asked, self._make.handle, number, task, item)
-                except BrokenProcessPool:  # it was ended while nobody asked
+                except BrokenProcessPool:  # it ended between two calls
                     running[number] = None
             for number, future in running.items():
                 try:

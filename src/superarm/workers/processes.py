@@ -117,7 +117,7 @@ class Processes:
             self._started().submit(int).result()
         except BrokenProcessPool:
             self.close()
-            raise WorkerLost("no worker process can begin, perhaps for want of memory; try fewer workers") from None
+            raise WorkerLost("no worker process can start, perhaps because memory ran out; try fewer workers") from None
 
 
 def _handed_over(futures: Iterable[Future[Any]]) -> None:

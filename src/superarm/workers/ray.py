@@ -120,7 +120,7 @@ class RayWorkers:
 
 
 class Actors:
-    """Objects that live in actors of Ray, spread over its machines; Ray makes none anew, so that it is counted here.
+    """Objects that live in actors of Ray, spread over its machines; they are restarted here, not by Ray, to be counted.
 
     They take no CPU from the tasks of others: who has a state waits most of the time.
     """

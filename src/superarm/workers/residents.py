@@ -1,6 +1,6 @@
 """The contract of objects that live with workers, where they are asked: what they hold need not travel.
 
-Who dies is made anew, by the same call; it must find by itself what it knew, from a disk. A question whose answer was
+An object that dies is made again, by the same call; it must read from a disk what it knew. A question whose answer was
 lost with a worker is asked again, so it must do no harm to have been answered before.
 """
 
@@ -24,7 +24,7 @@ class Residents(Protocol):
 
     @property
     def repeated(self) -> int:
-        """How often one of them was made anew because its process was ended from outside."""
+        """How often one of them was started again because its process was killed."""
         ...
 
     def ask(self, task: Callable[[Any, Item], R], items: Mapping[int, Item], *, retries: int = 3) -> dict[int, R]:

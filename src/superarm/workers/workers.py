@@ -35,7 +35,7 @@ class Workers(Protocol):
 
     @property
     def repeated(self) -> int:
-        """How many tasks were begun again so far because their worker was ended from outside."""
+        """How many tasks were started again so far because their worker was killed."""
         ...
 
     def share(self, value: S) -> Shared[S]:
@@ -67,11 +67,11 @@ class Workers(Protocol):
 
 
 def not_done(numbers: list[int], retries: int) -> WorkerLost:
-    """The error of tasks that were begun again in vain."""
+    """The error of tasks that failed each time they were started again."""
     named = ", ".join(str(number) for number in numbers[:5]) + (", ..." if len(numbers) > 5 else "")
     return WorkerLost(
-        f"{len(numbers)} tasks (number {named}) are not done: their workers were ended from outside, each "
-        f"{1 + retries} times, perhaps for want of memory; try fewer workers"
+        f"{len(numbers)} tasks (number {named}) are not done: their workers were killed, each {1 + retries} "
+        "times, perhaps because memory ran out; try fewer workers"
     )
 
 

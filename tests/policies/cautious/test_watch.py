@@ -79,7 +79,7 @@ def test_nothing_is_widened_where_variances_are_right(wrong, level):
     ids=str,
 )
 def test_certificates_widen_where_the_model_errs_and_narrow_again(wrong, soon, least):
-    with pytest.warns(ModelWarning, match="lie further from what was believed than the model allows"):
+    with pytest.warns(ModelWarning, match="lie further from the beliefs than the model allows"):
         widened = watched(STARTED, soon + LASTING, 1, **wrong)[-1]
     assert 0 < widened.since <= soon
     assert widened.told

@@ -177,7 +177,7 @@ def test_a_selection_of_another_state_is_told_so(make):
     policy.update(round, selection.arms, outcomes(round, selection.arms, rng))
     told = policy.explain(round, selection)
     assert not told.same
-    assert "Note: the policy, as it is now" in str(told)
+    assert "Note: the policy would not make this selection now" in str(told)
     assert told.kind is selection.kind
 
 

@@ -235,7 +235,7 @@ def test_margins_and_probabilities_are_those_of_the_selection_and_of_the_posteri
         assert (group.value, group.margin) == (stated[group.label].value, stated[group.label].margin)
         kept = (draws[:, list(group.arms)].sum(axis=1) <= 0.5).mean()
         assert group.probability == pytest.approx(kept, abs=0.05)
-        assert not group.vouched  # such a policy asks for nobody's word
+        assert not group.vouched  # such a policy does not ask which arms are vouched for
     margins = [group.margin for group in told.groups]
     assert margins == sorted(margins)
 

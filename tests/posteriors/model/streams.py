@@ -14,7 +14,7 @@ LABELS = "abcdefgh"
 
 @dataclass(frozen=True)
 class Truth:
-    """Smooth functions of two features; groups add constants, kept or drawn anew in every round."""
+    """Smooth functions of two features; groups add constants, kept or drawn again in every round."""
 
     seed: int = 0
     effect: float = 0.0  # standard deviation of a group's constant

@@ -47,7 +47,7 @@ def test_columns_one_to_one_with_the_labels_are_left_out():
     assert isinstance(shape.base, OfColumns)
     assert shape.base.columns == (0, 1)
     assert shape.effects.offset or shape.effects.deviation
-    assert any("only spell the group" in line for line in model.lines())
+    assert any("only encode the group" in line for line in model.lines())
     round = round_at(50)
     expected = np.sin(3.0 * round.contexts[:, 0]) + EFFECTS[np.asarray(round.groups)]
     believed = posterior.predict(model.points(round))
@@ -73,7 +73,7 @@ def test_columns_are_back_once_they_tell_more():
         values = np.column_stack([expected, expected])
         model, posterior = after(model, posterior, moved, Outcomes.of(moved, arms, values), LEARNING, 0)
     assert not isinstance(model.shapes[1].base, OfColumns)
-    assert any("tell more than the group" in line for line in model.lines())
+    assert any("say more than the group" in line for line in model.lines())
 
 
 def logged(contexts, groups):

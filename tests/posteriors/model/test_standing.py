@@ -139,7 +139,7 @@ def test_groups_never_tried_are_believed_to_lie_around_their_thresholds(prior):
     model, posterior = played(1.0, 6, "abc", prior)
     assert model.shapes[1].promised is not None
     assert model.shapes[0].promised is None
-    assert any("groups keep their thresholds" in line for line in model.lines())
+    assert any("thresholds stay with their groups" in line for line in model.lines())
     round = round_at(99)
     mean = posterior.predict(model.points(round)).mean[:, 1]
     by_group = [float(mean[round.groups == label].mean()) for label in "abf"]

@@ -19,7 +19,7 @@ def test_a_shape_says_what_it_is():
     moved = Shape(base=SMOOTH, noise=0.1, mean=500.0, constant=9.0, effects=Effects(offset=0.25, fresh=0.04))
     assert shape_in_words(moved) == (
         "smooth (Matern52, size 2, lengthscale 0.5); noise 0.1; around 500 (give or take 3); every group adds a "
-        "constant (standard deviation 0.5) and a constant drawn anew in every round (standard deviation 0.2)"
+        "constant (standard deviation 0.5) and a new constant in every round (standard deviation 0.2)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Which arms of a part of a round can matter, judged where they lie: what need not travel to whoever solves the round.
+"""Which arms of a part of a round can matter, judged where they lie, so that the others need not be sent.
 
 The part may be any arms of the round, of groups that are whole in it or split. An arm that fewer others of its group
 beat than the group may give stays (T1 of ``docs/oracles.md``); whoever judges so in each part and then among what is

@@ -82,7 +82,7 @@ class CertifiedGrounds:
         if selection.kind is Kind.EXPLORING:
             arms = f"A few informative arms are played, where promises are least at risk{self._by_word(groups)}."
             if self.seen is not None:
-                return f"{start_up}Before that neither smoothness nor scale is believed, and nothing certified. {arms}"
+                return f"{start_up}Until then smoothness and scale are not trusted, and nothing is certified. {arms}"
             return f"No super arm worth having keeps every promise with probability {sure} yet. {arms}"
         if selection.kind is Kind.ON_CREDIT:
             return (
@@ -118,9 +118,9 @@ class CertifiedGrounds:
     def unsought(self, selection: Selection) -> str:
         match selection.kind:
             case Kind.EXPLORING:
-                return "this round was not made for its value: a few arms are played for what they teach"
+                return "this round was not chosen for its value: a few arms are played for what they teach"
             case Kind.ON_CREDIT:
-                return "this round was not made for its value, but for the likeliest promises"
+                return "this round was not chosen for its value, but for the likeliest promises"
             case Kind.WAITING:
                 return f"outcomes of {_named(selection)} must come first"
             case Kind.TRIAL:

@@ -19,7 +19,7 @@ from superarm.storage import storable
 
 REMEMBERED = 64  # rounds of which further parts may be reported, and decisions that picked nothing, with their claims
 MOST_OPENING = 0.0025  # of the groups expected over the horizon: the default opening, in broken promises
-HORIZON = 40  # rounds, where nobody knows
+HORIZON = 40  # rounds, if it is not known
 
 
 def _upgraded(fields: dict[str, Any]) -> dict[str, Any]:

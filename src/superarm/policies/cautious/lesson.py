@@ -20,7 +20,7 @@ CHEAP = 0.02  # risk beside which less is as good as none
 def with_lesson(start: Candidate, search: Search, least: float, credit: float) -> Candidate:
     """``start`` with more arms that teach, in its groups or others that may keep their promise.
 
-    An arm teaches where its variance, but for what is drawn anew in every round, is at least ``least`` times that of
+    An arm teaches where its variance, but for what is drawn again in every round, is at least ``least`` times that of
     the noise. Broken promises expected of the super arm are at most ``credit``, or as many as before where these are
     more.
     """

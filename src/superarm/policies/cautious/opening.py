@@ -151,7 +151,7 @@ def _safest_parts(search: Search, groups: IntArray, few: int) -> tuple[list[IntA
 
 
 def _told(search: Search, parts: list[IntArray]) -> Mask:
-    """Whether arms of other groups tell of each part: one explains much of the variance of an arm of it.
+    """Whether arms of other groups say enough about each part: one explains much of the variance of an arm of it.
 
     It is the arm of the part that is known best. Where groups are alike it is explained, as soon as others have similar
     arms; where a group has an effect of its own, it is not, once what they share is known. Where no arm of its own

@@ -1,4 +1,4 @@
-"""Why groups of a round remain untried, group by group, and in words when somebody asks."""
+"""Why groups of a round remain untried, group by group, and in words on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Why(enum.Enum):
     NOTHING_TO_LEARN = "nothing to learn: its outcomes would teach too little"
     HOPELESS = "hopeless at this threshold"
     NEW = "new: its label must come a second time before an advance is spent on it"
-    TOLD = "known from others: arms of other groups tell of it"
+    TOLD = "known from others: arms of other groups say enough about it"
     TOO_RISKY = "too risky: breaks its promise with probability {needs:.2f}"
     UNPAID = "cannot be paid for: needs {needs:.2f}, balance {funds:.2f}"
     LATER = "later: others are tried first"

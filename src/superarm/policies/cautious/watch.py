@@ -48,7 +48,7 @@ LEAST = 16  # outcomes that are only counted: they tell what the model is, not y
 LASTING = 5  # updates in a row with wider certificates after which a warning is due
 CHANGED = 0.3  # share of the evidence that is kept where the model takes another shape
 WHAT_TO_DO = (
-    "To do: give groups that differ features that say so, and check lengthscales and noise_std on a log of your own "
+    "To do: add features that show how groups differ, and check lengthscales and noise_std on your own log "
     "(superarm.calibration.replay); learn=False trusts the posterior as it is"
 )
 
@@ -180,7 +180,7 @@ class Watch:
 
     def __str__(self) -> str:
         if self.since is None:
-            return f"{AS_COMPUTED}, as no outcomes lie further from what was believed than the model allows"
+            return f"{AS_COMPUTED}, as outcomes lie no further from the beliefs than the model allows"
         return f"certificates widened since t = {self.since}: {self.widening}"
 
     def __repr__(self) -> str:
@@ -195,8 +195,8 @@ class Watch:
         if later.lasted < LASTING or later.told:
             return later
         warn(
-            "second outcomes lie further from what was believed than the model allows, so certificates are widened "
-            f"since t = {later.since}, for as long as they do: {later.widening}. {WHAT_TO_DO}"
+            "second outcomes lie further from the beliefs than the model allows, so certificates are widened "
+            f"since t = {later.since}, until outcomes fit again: {later.widening}. {WHAT_TO_DO}"
         )
         return replace(later, told=True)
 

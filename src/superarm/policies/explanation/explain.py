@@ -23,7 +23,7 @@ MOST = 10  # of everything that takes work
 
 
 def explained(grounds: Grounds, selection: Selection, most: int) -> Explanation:
-    """Explain a selection that :func:`checked_selection` has let pass."""
+    """Explain a selection that :func:`checked_selection` has accepted."""
     arms = np.sort(selection.arms)
     moves = Moves(grounds, arms)
     prices = Prices(moves, most)

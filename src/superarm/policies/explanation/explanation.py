@@ -37,7 +37,7 @@ class Explanation:
         u of the selection at the index, and what no allowed super arm exceeds there; infinite where ``same`` is False,
         as the selection states it of what was believed then
     same
-        whether the policy, as it is now, picks these very arms with the same beliefs; where not, all figures are of
+        whether the policy would make the same selection now, with the same beliefs; if not, all figures are of
         what it believes now
     arms
         the picked arms, those of largest index first
@@ -109,6 +109,6 @@ class Explanation:
 
 
 OTHER = (
-    "Note: the policy, as it is now, does not pick these very arms with these beliefs: it has learnt since, it is "
-    "another one, or the round is another one. All figures are of what it believes now."
+    "Note: the policy would not make this selection now. It has learnt since, or the policy or the round is a "
+    "different one. All figures show what it believes now."
 )

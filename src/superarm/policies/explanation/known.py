@@ -19,7 +19,7 @@ class Known:
     decisions
         decisions with outcomes; None where the policy does not count them (``learn=False``)
     outcomes
-        how many of the first and of the second kind are in the posterior; None of a posterior of one's own
+        how many of the first and of the second kind are in the posterior; None of a posterior of your own
     believed
         what the model believes and has adopted, line by line, as ``print(policy)`` tells it
     """

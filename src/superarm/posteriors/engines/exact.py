@@ -2,7 +2,7 @@
 
 The columns of V = L^-1 k(X, C) at such points C are kept. Rows that the factor gains extend them,
 V_new = L_new^-1 (k(X_new, C) - R V) for new rows [ R | L_new ] of L: O(n K m) for K rows and m points, where solving
-for them anew takes O(n^2 m).
+for them again takes O(n^2 m).
 
 Noise below some 1e-7 prior standard deviations is lost in the rounding of the factor, which then takes noises N + J
 for N, J a diagonal of jitter. With alpha = (K + N + J)^-1 y and the weights w of the exact posterior at a candidate,
@@ -138,7 +138,7 @@ class ExactEngine:
         return self.factor.device if isinstance(self.factor, DeviceFactor) else "cpu"
 
     def on(self, device: str) -> ExactEngine:
-        """The same engine on another device; the factor is moved, not made anew."""
+        """The same engine on another device; the factor is moved, not computed again."""
         if device == self.device:
             return self
         factor = self.factor.on_host() if isinstance(self.factor, DeviceFactor) else self.factor

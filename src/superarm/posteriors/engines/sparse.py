@@ -133,7 +133,7 @@ class SparseEngine:
     def extended(self, points: Array) -> SparseEngine:
         """With more inducing points ``(s, P)``, of whose own features the data so far are taken to have none.
 
-        The pivots are chosen anew, or rounding would be all that is left of features outside the old points' reach. Old
+        The pivots are chosen again, or only rounding would be left of features outside the old points' reach. Old
         ones are T of the new, T = phi(U') L'^-T, up to a remainder of covariance I - T T^T that is lost; what they do
         not determine keeps its prior, I - T^T T.
         """

@@ -44,7 +44,7 @@ class Part:
 
     @cached_property
     def room(self) -> Array:
-        """Memory to work in, ``(2, n, n)``: to ask for it anew at every step takes longer than the step."""
+        """Memory to work in, ``(2, n, n)``: to allocate it at every step takes longer than the step."""
         return np.empty((2, len(self.used.points), len(self.used.points)))
 
     @staticmethod

@@ -85,7 +85,7 @@ class Alarm:
         return self.nats[output] > self.needed
 
     def answered(self, *, found: bool) -> Alarm:
-        """When it was looked; in vain, and it takes twice as much to ring again."""
+        """After a search: if nothing was found, the next alarm takes twice as much."""
         return Alarm(needed=RINGS if found else min(2.0 * self.needed, LOUDEST))
 
 

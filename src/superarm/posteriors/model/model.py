@@ -113,7 +113,7 @@ class Model:
 
     @property
     def passing(self) -> float:
-        """Variance of the second outcome that is drawn anew in every round, so that nothing is learnt of it."""
+        """Variance of the second outcome that is drawn again in every round, so that nothing is learnt of it."""
         return 0.0 if self.shapes is None else self.shapes[1].effects.fresh
 
     def limits(self, output: int) -> tuple[float, float]:
@@ -153,7 +153,7 @@ class Model:
         return noises(self.shapes, told, posterior.predict(self.points(round)[observed.arms]))
 
     def broken(self, before: Model) -> list[str]:
-        """What is told of breaks that were not known before."""
+        """Messages about new breaks."""
         return [] if self.since == before.since else [line for line in self.story if line not in before.story]
 
     def manner(self, learning: Learning) -> Learning:

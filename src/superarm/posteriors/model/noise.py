@@ -6,7 +6,7 @@ The noise of a shape is that of all its outcomes, unless more is known of some:
 - outcomes are 0 or 1: the variance is p (1 - p), p being what is expected;
 - outcomes are counts: the variance grows with what is expected, by a factor that is learnt (1 for Poisson's).
 
-What is expected is only believed. So a variance follows from the belief of the day, anew whenever the model is fitted
+What is expected is only believed. So a variance follows from the belief of the day, again whenever the model is fitted
 (a Gaussian that matches two moments, not the likelihood itself), and no belief counts as nearer to where the variance
 ends than its own standard deviation: ten clicks in ten do not say that the eleventh is certain.
 """

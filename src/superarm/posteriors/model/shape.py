@@ -38,7 +38,7 @@ class Effects:
 
     offset: float = 0.0  # a constant
     deviation: float = 0.0  # a function of its own, as a share of the variance of the shared one
-    fresh: float = 0.0  # a constant that is drawn anew in every round
+    fresh: float = 0.0  # a constant that is drawn again in every round
 
     @staticmethod
     def guess(parts: tuple[bool, bool, bool], variance: float) -> Effects:

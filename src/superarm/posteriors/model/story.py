@@ -64,30 +64,30 @@ def effects_in_words(effects: Effects) -> str:
     if deviation:
         parts.append(f"a function of its own ({100 * effects.deviation:.0f} % of the variance of the shared one)")
     if fresh:
-        parts.append(f"a constant drawn anew in every round (standard deviation {effects.fresh**0.5:.3g})")
+        parts.append(f"a new constant in every round (standard deviation {effects.fresh**0.5:.3g})")
     return f"every group adds {' and '.join(parts)}" if parts else "groups add nothing of their own"
 
 
 def promised_in_words(shape: Shape) -> str:
     """Whether thresholds tell what groups are like."""
     if shape.promised is None:
-        return "the thresholds of groups tell nothing of their outcomes"
-    return "groups keep their thresholds, so outcomes are taken to be as far from those as in other groups"
+        return "the thresholds of groups say nothing about their outcomes"
+    return "thresholds stay with their groups, so outcomes are modelled around the threshold of their group"
 
 
 def spelled_in_words(shape: Shape) -> str:
     """Whether features that spell the group are part of the smooth function."""
     if isinstance(shape.base, OfColumns):
-        return "features of 0 and 1 that only spell the group are left to what groups add"
-    return "features of 0 and 1 tell more than the group"
+        return "features of 0 and 1 only encode the group, so effects of groups replace them"
+    return "features of 0 and 1 say more than the group"
 
 
 def drift_in_words(shape: Shape) -> str:
-    """How what is true changes from round to round."""
+    """How the truth changes from round to round."""
     if not shape.memory:
-        return "what is true stays as it is"
+        return "the truth stays as it is"
     way = "evenly" if shape.even else "by small steps"
-    return f"what is true changes from round to round, {way}: a memory of {shape.memory:.3g} rounds"
+    return f"the truth changes from round to round, {way}: a memory of {shape.memory:.3g} rounds"
 
 
 def seasons_in_words(shape: Shape) -> str:

@@ -89,7 +89,7 @@ def is_search(decisions: int) -> bool:
 def refitted(
     before: Model, posterior: Posterior | None, learning: Learning, rng: np.random.Generator
 ) -> tuple[Model, Posterior]:
-    """The model with hyperparameters learnt anew and what the evidence asks for, and its posterior."""
+    """The model with hyperparameters learnt again and what the evidence asks for, and its posterior."""
     assert before.log is not None
     rows = Rows(posterior, before.log, before.columns)
     given = [given_of(before, j, rows) for j in (0, 1)]

@@ -1,4 +1,4 @@
-"""The page of one decision: why it was made, what came of it, and what may be done about it."""
+"""The page of one decision: why it was made, its outcomes, and what can be done about it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ STATES = {
     "open": "no outcome has come yet",
     "partial": "some outcomes have come",
     "complete": "all outcomes have come",
-    "withdrawn": "it was withdrawn, so nothing can come of it",
-    "expired": "nothing more is waited for",
-    "empty": "nothing was picked, so nothing is waited for",
+    "withdrawn": "it was withdrawn",
+    "expired": "no more outcomes are expected",
+    "empty": "nothing was picked, so no outcomes are expected",
 }
 ICONS = {True: ("✓", "holds", "kept"), False: ("✗", "fails", "broken"), None: (DASH, "unmeasured", "not known yet")}
 

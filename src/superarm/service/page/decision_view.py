@@ -1,4 +1,4 @@
-"""What the page shows of one decision: what was picked and why, and what came of it."""
+"""What the page shows of one decision: what was picked and why, and its outcomes."""
 
 from __future__ import annotations
 

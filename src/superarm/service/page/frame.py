@@ -21,7 +21,7 @@ class Frame:
     login
         whether one can log out
     message
-        what came of the last thing that was done
+        the result of the last action
     seen
         a word that differs once there is something new to see
     """

@@ -98,7 +98,7 @@ def _promises(found: Whole) -> Child:
         charts.legend(parts),
         charts.columns("promises", said, axis, parts, unit="promises"),
         f"{percent(sums['kept'], known)} of the {plural(known, 'promise')} that can be judged were kept. A promise is "
-        "judged once all outcomes of its group have come; noise tips those near their thresholds.",
+        "judged once all outcomes of its group have come; noise can decide those near their thresholds.",
         table("Promises over time, in numbers", heads, rows, figures=(1, 2, 3, 4)),
     )
 
@@ -218,7 +218,7 @@ def _group_row(group: Group, bins: Sequence[Bin], count: int, width: int) -> Seq
 def _waiting(frame: Frame, found: Whole) -> Child:
     many = found.glance.sums["waits"]
     if not many:
-        return tag("p", "Nothing: all outcomes have come, or nobody waits for them any longer.")
+        return tag("p", "Nothing: all outcomes have come, or they are no longer expected.")
     more = f" These are the {len(found.waiting)} oldest." if many > len(found.waiting) else ""
     waits = "waits" if many == 1 else "wait"
     rows = [

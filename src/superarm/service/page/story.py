@@ -62,7 +62,7 @@ def meaning(verdict: Verdict) -> str:
     return {
         Finding.HONEST: "That is no more than was stated.",
         Finding.OVERCONFIDENT: "That is more than the stated probabilities explain. They are about mean outcomes: "
-        "noise can have tipped groups near their thresholds.",
+        "noise can have decided groups near their thresholds.",
         Finding.UNDERCONFIDENT: "That is fewer than was stated.",
         Finding.TOO_FEW_TO_TELL: "That is too little yet to say whether the stated probabilities are right.",
     }[verdict.finding]

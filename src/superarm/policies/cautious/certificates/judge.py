@@ -84,7 +84,7 @@ class Judge:
 
     ``points``, (M, P), are those of the posterior at all arms. ``belief`` is about ``arms``, ascending, or by default
     about all arms of the round; no others can be judged. Certificates are wider than both by ``widening``.
-    ``passing`` is a part of the variance that is drawn anew in every round, so that outcomes teach nothing of it.
+    ``passing`` is a part of the variance that is drawn again in every round, so that outcomes teach nothing of it.
     Expected second outcomes lie within ``limits``.
     """
 

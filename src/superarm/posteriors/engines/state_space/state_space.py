@@ -116,7 +116,7 @@ class StateSpaceEngine:
         return True  # to learn hyperparameters; it has the values itself
 
     def condition(self, batch: Observations, data: Data) -> StateSpaceEngine:
-        """Merge the batch into the sorted values, and sweep over them anew."""
+        """Merge the batch into the sorted values, and sweep over them again."""
         batch = batch.present()
         if len(batch.counts) == 0:
             return self

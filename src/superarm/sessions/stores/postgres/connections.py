@@ -59,7 +59,7 @@ DAMAGE = ("22", "23", "3F", "42", "XX001", "XX002")  # errors that come of table
 WORDS = {
     "password authentication failed": "it refuses the user or the password",
     "no password supplied": "it asks for a password, and the URL has none",
-    "pg_hba.conf": "it lets nobody in from here under this name (pg_hba.conf)",
+    "pg_hba.conf": "it rejects this user from this host (pg_hba.conf)",
     "role ": "it does not know the user",
     "database ": "there is no such database",
     "too many": "it has too many connections; try again",
