@@ -260,7 +260,8 @@ def log_in(client, token):
 def test_nobody_sees_anything_without_a_token(guarded):
     for address in ("/", "/sessions/shops", "/sessions/shops/decisions/x", "/sessions/nobody"):
         answer = guarded.get(address, follow_redirects=False)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+        wanted = "" if address == "/" else f"?place={address}"  # where to go once one is logged in
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/login{wanted}")
     for address in ("/live", "/sessions/shops/live"):
         assert guarded.get(address, headers={"Accept": "text/event-stream"}).status_code == 401
     refused = log_in(guarded, "guess")

@@ -41,6 +41,7 @@ CALLS = {
     "record": ("observe", "POST", "/v1/sessions/{s}/records", {"round": ROUND, "arms": [], "outcomes": [[], []]}),
     "rebase": ("correct", "POST", "/v1/sessions/{s}/rebase", None),
     "redact": ("admin", "POST", "/v1/sessions/{s}/decisions/nobody/redaction", None),
+    "erase_catalogue": ("admin", "DELETE", "/v1/sessions/{s}/catalogues/nobody", None),
     "redact_label": ("admin", "POST", "/v1/sessions/{s}/redactions", {"label": "nobody"}),
     "promises": ("read", "GET", "/v1/sessions/{s}/promises", None),
     "calibration": ("read", "GET", "/v1/sessions/{s}/calibration", None),

@@ -41,7 +41,9 @@ def error_of(status: int, body: bytes) -> SuperarmError:
         return StoreUnavailable(f"the service answered {status}, but not as superarm does")
     detail = str(problem.get("detail", ""))
     if kind == "unknown-session":
-        return InvalidArgument("session", "a session of the service", detail)
+        return InvalidArgument(
+            "session", "the name of a session of the service", detail.removeprefix("there is no session ")
+        )
     if "argument" in problem:
         made = UnknownDecision if kind == "unknown-decision" else InvalidArgument
         return made(problem["argument"], problem.get("expected", ""), problem.get("came", ""))

@@ -123,7 +123,8 @@ def redact(session: str, id: str | None, label: Any) -> Call[Redaction]:
 
 def _redaction(body: bytes) -> Redaction:
     found = json.loads(body)
-    return Redaction(**found | {"decisions": tuple(found["decisions"])})
+    names = ("replayable_from", "finished")
+    return Redaction(decisions=tuple(found["decisions"]), **{name: found[name] for name in names})
 
 
 def decision(session: str, id: str | None, key: str | None, t: int | None) -> Call[Decision]:
@@ -227,4 +228,7 @@ def _place(session: str) -> str:
 def _decided(session: str, id: str) -> str:
     if not isinstance(id, str) or not id:
         raise InvalidArgument("id", "the id of a decision", type_of(id))
-    return f"{_place(session)}/decisions/{quote(id, safe='')}"
+    try:
+        return f"{_place(session)}/decisions/{quote(id, safe='')}"
+    except UnicodeEncodeError:
+        raise InvalidArgument("id", "the id of a decision, or a key, of whole letters", ascii(id)[:100]) from None

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from superarm.arguments import positive
 from superarm.client.answers import AGAIN, error_of, pause
-from superarm.errors import InvalidArgument, StoreUnavailable, type_of
+from superarm.errors import InvalidArgument, StoreUnavailable, safe_repr, type_of
 
 try:
     import httpx
@@ -42,7 +42,9 @@ def checked_session(session: str) -> str:
 
 def _address(url: str, token: str | None, timeout: float) -> _Address:
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-        raise InvalidArgument("url", "that of a service, as http://127.0.0.1:8000", type_of(url))
+        raise InvalidArgument(
+            "url", "that of a service, with http:// or https://, as http://127.0.0.1:8000", safe_repr(url)[:100]
+        )
     if token is not None and not (isinstance(token, str) and token.isascii() and token.isprintable()):
         raise InvalidArgument("token", "a token as superarm token create prints it, or None", type_of(token))
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -39,6 +39,7 @@ def application(
     version: str = "0",
     rate: int = RATE,
     more: Sequence[Any] = (),
+    ready: Callable[[], None] = lambda: None,
 ) -> Litestar:
     """The service of some sessions.
 
@@ -54,12 +55,14 @@ def application(
         requests a second of one token, or of one address
     more
         further routes, as those of the page, which let in whom they will
+    ready
+        is called once decisions can be made
     """
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         # Meanwhile the process answers, and says that it is not ready.
-        tasks = [asyncio.create_task(held.start()), asyncio.create_task(_stay_fresh(app, held))]
+        tasks = [asyncio.create_task(_started(held, ready)), asyncio.create_task(_stay_fresh(app, held))]
         try:
             yield
         finally:
@@ -96,6 +99,11 @@ def _who(request: Asked) -> str:
     return request.client.host if request.client else "nobody"
 
 
+async def _started(held: Sessions, ready: Callable[[], None]) -> None:
+    await held.start()
+    ready()
+
+
 async def _stay_fresh(app: Litestar, held: Sessions) -> None:
     """Read states and tokens again every second; the first one that somebody makes closes a service that was open."""
     while True:
@@ -103,6 +111,7 @@ async def _stay_fresh(app: Litestar, held: Sessions) -> None:
         admission: Admission | None = app.state.get("admission")
         with suppress(SuperarmError):  # while the store is out of reach, what is known is
             await held.apart(held.refresh)
+            await held.apart(held.catalogues.refresh)
             if admission is not None:
                 await held.apart(admission.refresh)
             else:

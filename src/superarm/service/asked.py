@@ -18,6 +18,7 @@ Id: TypeAlias = Annotated[
 ]
 JSON, ARROW, LINES = "application/json", "application/vnd.apache.arrow.stream", "application/x-ndjson"
 LONGEST_WAIT = 60_000.0  # milliseconds
+SLASH = "\ue02f"  # stands for a slash within a part of a path
 
 
 def sessions_of(request: Asked) -> Sessions:
@@ -39,6 +40,9 @@ def media(request: Asked, *known: str) -> str:
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if sent not in known:
         raise Refused(415, "unknown-media-type", f"Content-Type: {' or '.join(known)}, not {sent[:100] or 'none'}")
+    packed = request.headers.get("content-encoding", "identity").strip().lower()
+    if packed != "identity":
+        raise Refused(415, "unknown-media-type", f"Content-Encoding: none, not {packed[:100]}")
     return sent
 
 
@@ -47,7 +51,11 @@ def key_of(request: Asked, *, needed: bool = False) -> str | None:
     key = request.headers.get("idempotency-key")
     if key is None and needed:
         raise InvalidArgument("Idempotency-Key", "a header by which a repetition is known for one", "none")
-    return None if key is None else str(key)
+    if key is None:
+        return None
+    if not (0 < len(key) <= 200 and key.isascii() and key.isprintable()):
+        raise InvalidArgument("Idempotency-Key", "1 to 200 printable letters of ASCII", safe_repr(str(key))[:99])
+    return str(key)
 
 
 def patience_of(request: Asked) -> float | None:

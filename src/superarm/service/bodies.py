@@ -276,7 +276,7 @@ class LabelSent(Sent, frozen=True, kw_only=True):
 
 
 class RedactionTold(Told, frozen=True, kw_only=True):
-    """The erased decisions, and the first event from which the journal can be replayed.
+    """The erased decisions and catalogues, and the first event from which the journal can be replayed.
 
     ``finished`` is false while something of them is left: another reader keeps the log of the file. The next call that
     writes ends it.
@@ -285,6 +285,7 @@ class RedactionTold(Told, frozen=True, kw_only=True):
     decisions: list[str]
     replayable_from: int
     finished: bool
+    catalogues: list[str] = []
 
 
 class TableTold(Told, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from superarm.round import Round
 from superarm.service import bodies
 from superarm.service.problems import Refused
 from superarm.sessions.parts import digest_of
+from superarm.sessions.redaction import occurs
 from superarm.sessions.stores.shelf import Shelf
 from superarm.wire import packing
 from superarm.wire.contexts import rows_of, size_of
@@ -65,14 +66,40 @@ class Catalogues:
             else [ids[i] for i in chosen],
         }
 
+    def refresh(self) -> None:
+        """Forget decoded catalogues that are no longer kept as they were: another process may have erased them."""
+        for session in {session for session, _, _ in list(self._decoded)}:
+            kept = self._shelf.names(_sort(session), SHORT)
+            with self._lock:
+                for place in [each for each in self._decoded if each[0] == session and kept.get(each[1]) != each[2]]:
+                    del self._decoded[place]
+
+    def erase(self, session: str, name: str) -> None:
+        """Keep a catalogue no longer."""
+        if self._shelf.one(_sort(session), name) is None:
+            raise _unknown(name)
+        self._shelf.write(_sort(session), name, None)
+        self.refresh()
+
+    def erase_label(self, session: str, label: Any) -> list[str]:
+        """Keep those no longer in which a label, an arm id or a category occurs; their names."""
+        gone = []
+        for name in self._shelf.names(_sort(session)):
+            kept = self._shelf.one(_sort(session), name)
+            if kept is not None and occurs(label, round_of_arms(_decoded(kept))):
+                self._shelf.write(_sort(session), name, None)
+                gone.append(name)
+        self.refresh()
+        return gone
+
     def _read(self, session: str, name: str, digest: str) -> dict[str, Any]:
-        kept = self._shelf.read(_sort(session)).get(name)
+        kept = self._shelf.one(_sort(session), name)
         if kept is None:
-            raise Refused(404, "unknown-catalogue", f"there is no catalogue {safe_repr(name)[:100]}; send it first")
-        now, _, content = kept.partition(" ")
+            raise _unknown(name)
+        now = kept[:SHORT]
         if digest != now:
             raise Conflict(f"catalogue {name!r} is now {name}@{now}; send it again, or name that one")
-        found: dict[str, Any] = packing.unpack(base64.b64decode(content), "catalogue")
+        found = _decoded(kept)
         self._remember((session, name, now), found)
         return found
 
@@ -81,6 +108,15 @@ class Catalogues:
             self._decoded[place] = arms
             while len(self._decoded) > KEPT:
                 self._decoded.popitem(last=False)
+
+
+def _decoded(kept: str) -> dict[str, Any]:
+    found: dict[str, Any] = packing.unpack(base64.b64decode(kept.partition(" ")[2]), "catalogue")
+    return found
+
+
+def _unknown(name: str) -> Refused:
+    return Refused(404, "unknown-catalogue", f"there is no catalogue {safe_repr(name)[:100]}; send it first")
 
 
 def _sort(session: str) -> str:

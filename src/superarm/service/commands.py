@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from superarm.errors import SuperarmError
-from superarm.sessions.stores.postgres.address import from_command
+from superarm.errors import InvalidArgument, SuperarmError
+from superarm.sessions.stores.postgres.address import from_command, is_url
 from superarm.terminal import Json, console, plain_errors, print_json
 
 if TYPE_CHECKING:
@@ -73,11 +74,15 @@ def serve(
 
 
 @contextmanager
-def _shelf(store: str) -> Iterator[Shelf]:
+def _shelf(store: str, *, makes: bool = False) -> Iterator[Shelf]:
+    """The shelf of a store, which is made only where something is to be kept."""
     with plain_errors():
         from superarm.sessions.stores.shelf import shelf_at
 
-        shelf = shelf_at(from_command("--store", store))
+        place = from_command("--store", store)
+        if not makes and not is_url(place) and not Path(place).exists():
+            raise InvalidArgument("--store", "the file of a service, or one with the URL of its database", place)
+        shelf = shelf_at(place)
         try:
             yield shelf
         finally:
@@ -93,7 +98,7 @@ def create(
     store: Store = STORE,
 ) -> None:
     """Make a token, and print it: this once, as only a digest of it is kept."""
-    with _shelf(store) as shelf, _extra():
+    with _shelf(store, makes=True) as shelf, _extra():
         from superarm.service import tokens
 
         chosen = tuple(scope.strip() for scope in scopes.split(",") if scope.strip())

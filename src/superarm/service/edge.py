@@ -11,12 +11,14 @@ import logging
 import re
 import secrets
 import time
-from typing import Any
+from typing import Any, cast
+from urllib.parse import quote, unquote
 
 from litestar import Litestar
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, ReceiveMessage, Scope, Send
 
+from superarm.service.asked import SLASH
 from superarm.service.logs import ACCESS
 from superarm.service.metrics import Metrics
 from superarm.service.problems import Busy, Refused, answer
@@ -30,9 +32,18 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
 GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.{0,100})?")
 logger = logging.getLogger(ACCESS)
+
+
+def _keep_slashes(scope: Scope) -> None:
+    """Let a slash within a key or an id stay part of it, as whoever sent %2F meant it."""
+    raw = scope.get("raw_path", b"")
+    if b"%2f" in raw.lower():
+        path = re.sub("%2f", quote(SLASH), raw.decode("ascii", "replace"), flags=re.IGNORECASE)
+        scope["path"] = unquote(path)
 
 
 class Edge:
@@ -55,12 +66,19 @@ class Edge:
         trace = headers.get(b"traceparent", b"").decode("latin-1")
         if TRACE.fullmatch(trace):
             notes["trace"] = trace
-        status, held = 500, 0
+        status, held, whole, method = 500, 0, False, scope["method"]
+        if method == "HEAD" and not scope["path"].endswith("/live"):  # which would not end
+            scope = cast(Scope, {**scope, "method": "GET"})  # the server itself sends no body
+        _keep_slashes(scope)
 
         async def counted() -> ReceiveMessage:
             nonlocal held
+            nonlocal whole
             message = await receive()
+            if message["type"] == "http.disconnect" and not whole and method in WRITES:
+                raise Refused(400, "broken-off", "the client went away before the body was whole")
             if message["type"] == "http.request":
+                whole = not message.get("more_body", False)
                 size = len(message["body"])
                 held += size
                 self._held += size
@@ -78,6 +96,8 @@ class Edge:
                     *(each for each in HEADERS if each[0] not in there),
                     (b"x-request-id", request_id.encode()),
                 ]
+            elif method == "HEAD" and message["type"] == "http.response.body":
+                message["body"] = b""
             await send(message)
 
         try:
@@ -94,10 +114,14 @@ class Edge:
 
     def _foreign(self, scope: Scope, headers: dict[bytes, bytes]) -> Refused | None:
         """Why a request that another site may have caused is refused, if it is."""
-        if headers.get(b"sec-fetch-site") == b"cross-site" and scope.get("method") not in ("GET", "HEAD"):
+        writes = scope.get("method") in WRITES
+        if writes and headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
             return Refused(403, "foreign-site", "another site caused this request")
         if self._app.state.get("admission") is None:
             host = headers.get(b"host", b"").decode("latin-1").lower()
+            origin = headers.get(b"origin", b"").decode("latin-1").lower()
+            if writes and origin and origin.partition("://")[2] != host:
+                return Refused(403, "foreign-site", "a page of another address caused this request")
             name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
             if name not in OWN_NAMES:
                 return Refused(

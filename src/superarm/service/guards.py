@@ -26,16 +26,18 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     admission: Admission | None = connection.app.state.get("admission")
     if admission is None:
         if scope is None:
-            raise _not_permitted("do this")
+            raise Refused(403, "not-permitted", "nobody may do this")
         return  # nobody but this machine can ask: see Edge
     token = admission.admitted(bearer(connection.headers.get("authorization", "")))
     if token is None:
-        raise Refused(401, "not-authorised", "a token is needed, as  Authorization: Bearer sa_...", headers=CHALLENGE)
+        came = "authorization" in connection.headers
+        said = "the token is not known, revoked or expired" if came else "a token is needed"
+        raise Refused(401, "not-authorised", f"{said}: Authorization: Bearer sa_...", headers=CHALLENGE)
     connection.scope["state"]["token"] = token
     session = connection.path_params.get("name")
     if session is not None and not token.sees(session):
         raise UnknownSession(session)
-    if scope != ANY and not token.may(str(scope), token.sessions if session is None else session):
+    if scope != ANY and not (scope in token.scopes if session is None else token.may(str(scope), session)):
         raise _not_permitted(str(scope))
 
 
@@ -63,4 +65,4 @@ CHALLENGE = {"WWW-Authenticate": 'Bearer realm="superarm"'}
 
 
 def _not_permitted(scope: str) -> Refused:
-    return Refused(403, "not-permitted", f"the token does not allow to {scope} here")
+    return Refused(403, "not-permitted", f"the token does not have the scope {scope} here")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import Metric
 
 from superarm.sessions.decision import Decision, Receipt
 
@@ -70,6 +72,21 @@ class Metrics:
             self.broken.labels(session, what).set(sums[what])
         self.uncounted.labels(session).set(uncounted)
 
-    def text(self) -> bytes:
-        """All of it, as Prometheus reads it."""
-        return generate_latest(self.registry)
+    def text(self, covers: Callable[[str], bool] = lambda session: True) -> bytes:
+        """All of it, as Prometheus reads it; of sessions those alone that are covered."""
+        return generate_latest(_Covered(self.registry, covers))
+
+
+@dataclass(frozen=True)
+class _Covered(CollectorRegistry):
+    """What is counted of some sessions, and of none."""
+
+    whole: CollectorRegistry
+    covers: Callable[[str], bool]
+
+    def collect(self) -> Iterator[Metric]:
+        for found in self.whole.collect():
+            found.samples = [
+                each for each in found.samples if "session" not in each.labels or self.covers(each.labels["session"])
+            ]
+            yield found

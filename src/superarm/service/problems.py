@@ -84,7 +84,12 @@ def unreadable(error: Exception) -> Exception:
         return Refused(400, "unreadable-body", f"the body cannot be read: {error}"[:LONGEST])
     said, _, path = str(error).partition(" - at `")
     found = re.match(r"Expected (.*), got (.*)", said)
-    expected, came = (found[1], found[2]) if found else (said, "another")
+    if found:
+        expected, came = found[1], found[2]
+    elif "matching regex" in said:
+        expected, came = "letters, digits and ._~-, beginning with a letter or digit", "other text"
+    else:
+        expected, came = said.removeprefix("Expected "), "something else"
     return InvalidArgument(path.rstrip("`").lstrip("$").lstrip(".") or "body", expected, came)
 
 

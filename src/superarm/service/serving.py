@@ -11,10 +11,11 @@ from typing import Any
 import uvicorn
 
 from superarm.errors import InvalidArgument, safe_repr
+from superarm.service.heads import protocol
 
 GRACE = 20  # seconds that requests have to end, once the server is told to
 FIRST = {
-    "contexts": {"price": [0.1, 0.4, 0.9, 0.2]},
+    "contexts": {"price": [0.1, 0.4, 0.9, 0.2], "age": [1.0, 2.0, 0.5, 0.25]},
     "groups": ["ann", "ann", "bob", "bob"],
     "promises": [{"reward": "sum", "sense": ">=", "thresholds": 0.1}],
     "feasible": {"at_most": 2},
@@ -68,6 +69,7 @@ def serving(app: Any, bind: str, begun: Callable[[str], None], **settings: Any) 
         log_config=None,
         access_log=False,
         server_header=False,
+        http=protocol(),
         timeout_graceful_shutdown=GRACE,
         **settings,
     )

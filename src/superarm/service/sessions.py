@@ -180,15 +180,15 @@ class Sessions:
         finally:
             held.inside -= 1
 
-    def measured(self) -> bytes:
-        """The metrics, with how all sessions stand now; what is not counted of promises within moments is said."""
-        for name, held in list(self._held.items()):
+    def measured(self, covers: Callable[[str], bool]) -> bytes:
+        """The metrics, with how sessions stand now; what is not counted of promises within moments is said."""
+        for name, held in [(name, held) for name, held in list(self._held.items()) if covers(name)]:
             counts = self.counters.of(name, held.session)
             missing = counts.catch_up(COUNTING)
             sums = totals(bins(counts.tables, counts.mark()))
             self.metrics.looked(name, held.session.out, _balance(held.session), sums, missing)
         self.metrics.ready.set(self.ready)
-        return self.metrics.text()
+        return self.metrics.text(covers)
 
     async def switch(self, name: str, state: str) -> None:
         """Pause a session, archive it, or let it go on."""

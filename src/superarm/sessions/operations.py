@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from superarm.arguments import instance
+from superarm.contexts import in_order
 from superarm.errors import Conflict, UnknownDecision, safe_repr
+from superarm.policies.learner import Learner
 from superarm.policies.policy import Policy, draws_lots
 from superarm.round import Round
 from superarm.sessions.base import check_teachable
@@ -42,6 +44,7 @@ def decide(
         _still_stands(running, known, key)
         return Answer(value=known_decision(running, known))
     round, selection = asked.picked(running.state.t, running.state.policy)
+    _check_columns(running, round)
     parts = running.parts.to_parts(round)
     running.parts.remember(parts.round, round)
     arms = tuple(round.check_arms(selection.arms).tolist())
@@ -71,6 +74,23 @@ def decide(
     )
     draft = Draft(fact=fact, parts={**parts.content, said: words}, key=key, request=request)
     return Answer(value=decision, drafts=[draft])
+
+
+def _check_columns(running: Running, round: Round) -> None:
+    """Refuse other columns than those of a decision that is out: of both no outcomes could be learnt.
+
+    Once a policy has learnt, it refuses them by itself; before, it has not seen any.
+    """
+    learner = getattr(running.state.policy, "learner", None)
+    first = next(iter(running.state.out), None)
+    if first is None or not isinstance(learner, Learner) or learner.columns is not None or not len(round):
+        return
+    if running.columns is None or running.columns[0] != first:
+        other = running.parts.round(running.standing(first).round)
+        running.columns = (first, None if other.columns is None else other.columns.kinds)
+    known = running.columns[1]
+    if known is not None:
+        in_order(round.contexts, round.columns, known)
 
 
 def _chances(policy: Policy, round: Round, arms: tuple[int, ...]) -> tuple[float, ...] | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from superarm.errors import InvalidArgument, NotKept, safe_repr
 from superarm.groups import label_array
+from superarm.round import Round
 from superarm.sessions.base import created
 from superarm.sessions.events import Decided, Event, Recorded, Redacted, erased, parts_of
 from superarm.sessions.running import Answer, Draft, Running
@@ -61,20 +62,26 @@ def _drafts(running: Running, ids: Sequence[str]) -> list[Draft]:
 
 def with_label(running: Running, label: Any) -> Iterator[str]:
     """Decisions and records that are not erased, in whose rounds a label, arm id or category occurs."""
-    label = _checked(label)
+    label = checked_label(label)
     for event in running.journal.events():
         fact = event.fact
-        if isinstance(fact, Decided | Recorded) and fact.round:
-            round = running.parts.round(fact.round)
-            there: set[Any] = {*round.labels}  # by hash: NumPy's == of a label and a tuple is no truth
-            there.update(() if round.arm_ids is None else round.arm_ids.tolist())
-            for labels in () if round.columns is None else round.columns.labels:
-                there.update(labels or ())
-            if label in there:
-                yield fact.decision
+        if isinstance(fact, Decided | Recorded) and fact.round and occurs(label, running.parts.round(fact.round)):
+            yield fact.decision
 
 
-def _checked(label: Any) -> Hashable:
+def occurs(label: Any, round: Round) -> bool:
+    """Whether a label, arm id or category occurs in a round; True is no 1, though Python says so."""
+    truth = isinstance(label, bool)
+    # By hash: NumPy's == of a label and a tuple is no truth.
+    there = {(isinstance(each, bool), each) for each in round.labels}
+    there.update((isinstance(each, bool), each) for each in () if round.arm_ids is None else round.arm_ids.tolist())
+    for labels in () if round.columns is None else round.columns.labels:
+        there.update((False, each) for each in labels or ())
+    return (truth, label) in there
+
+
+def checked_label(label: Any) -> Hashable:
+    """A label that may occur somewhere."""
     found: Hashable = plain(label_array([label], "label")[0])
     try:
         hash(found)

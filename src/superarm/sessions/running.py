@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from superarm.contexts import Columns
 from superarm.errors import (
     Erased,
     NotKept,
@@ -106,6 +107,7 @@ class Running:
         self._tail = beginning.seconds  # of folding, since the last snapshot
         self._cost = 0.0  # seconds that the last snapshot took
         self._kept = 0  # the event after which it was made
+        self.columns: tuple[str, Columns | None] | None = None  # of a decision that is out, and its id
 
     def do(self, operation: Callable[[], Answer[A]]) -> A:
         """The value of an operation, once its fact is durable."""

@@ -8,7 +8,7 @@ from superarm.service.page.decision_view import Arm, One, Promised
 from superarm.service.page.frame import Frame
 from superarm.service.page.markup import DASH, Child, Html, join, moment, number, plural, section, table, tag
 from superarm.service.page.story import KINDS
-from superarm.sessions.standing import Cell
+from superarm.sessions.standing import Cell, Standing
 from superarm.words import chance
 
 STATES = {
@@ -19,6 +19,7 @@ STATES = {
     "expired": "no more outcomes are expected",
     "empty": "nothing was picked, so no outcomes are expected",
 }
+LAST = 253_000_000_000.0  # seconds: later no date is written
 ICONS = {True: ("✓", "holds", "kept"), False: ("✗", "fails", "broken"), None: (DASH, "unmeasured", "not known yet")}
 
 
@@ -47,7 +48,10 @@ def _story(found: One) -> str:
     standing = found.standing
     picked = plural(len(found.arms), "arm")
     kept = [group.kept for group in found.groups if group.threshold is not None]
-    said = [f"{picked} of {plural(len(found.groups), 'group')} picked; {STATES.get(standing.state, standing.state)}."]
+    state = STATES.get(standing.state, standing.state)
+    said = [
+        f"{picked} of {plural(len(found.groups), 'group')} picked; {state}." if found.arms else f"{state}.".capitalize()
+    ]
     if kept.count(False):
         said.append(f"{plural(kept.count(False), 'promise')} broke.")
     if kept.count(True):
@@ -65,15 +69,14 @@ def _why(frame: Frame, found: One, here: str) -> Child:
     )
     if selection.note:
         lines.append(tag("li", selection.note))
-    if selection.waits_for:
+    if found.waits_for:
         ids = [
-            tag("a", id[:8], href=frame.link("sessions", found.session, "decisions", id))
-            for id in selection.waits_for[:5]
+            tag("a", word, href=frame.link("sessions", found.session, "decisions", id)) for id, word in found.waits_for
         ]
         lines.append(
             tag(
                 "li",
-                "It waited for outcomes of ",
+                "It waited for outcomes of these decisions: ",
                 join(*[(", " if n else "", each) for n, each in enumerate(ids)]),
                 ".",
             )
@@ -178,6 +181,13 @@ def _withdraw(frame: Frame, found: One, here: str) -> Html:
     return tag("div", inside, data_live="withdraw")
 
 
+def _until(standing: Standing) -> Child:
+    """Until when outcomes are waited for, where any are."""
+    if standing.state not in ("open", "partial"):
+        return "it does not wait"
+    return moment(standing.due) if standing.due is not None and standing.due < LAST else "for ever"
+
+
 def _facts(found: One) -> Child:
     standing, selection = found.standing, found.selection
     rows: list[list[Child]] = [
@@ -187,7 +197,7 @@ def _facts(found: One) -> Child:
         ["State", standing.state],
         ["Outcomes known", f"{standing.seen:,} of {standing.cells:,}"],
         ["Corrections", number(standing.corrections)],
-        ["Waits until", moment(standing.due) if standing.due is not None else "for ever"],
+        ["Waits until", _until(standing)],
         ["Value at the index", f"{number(selection.value)} of at most {number(selection.upper_bound)}"],
         ["Found by", f"{selection.solver}, in {selection.seconds * 1000:,.1f} ms"],
         ["Event", number(standing.seq)],

@@ -53,6 +53,7 @@ class One:
     arms: Sequence[Arm]
     groups: Sequence[Promised]
     untried: Sequence[tuple[str, str]]
+    waits_for: Sequence[tuple[str, str]]  # ids and rounds of decisions whose outcomes were missing
     may_withdraw: bool
     may_correct: bool
 
@@ -99,9 +100,14 @@ def one(name: str, session: Session, id: str, scopes: frozenset[str]) -> One:
         arms=arms,
         groups=groups,
         untried=[(label_text(group.label), group.reason) for group in selection.untried],
+        waits_for=[(each, _round(running.store.standing(each))) for each in selection.waits_for[:5]],
         may_withdraw="observe" in scopes and open_to and not standing.played and bool(arms),
         may_correct="correct" in scopes and open_to and any(cell for arm in arms for cell in arm.cells),
     )
+
+
+def _round(standing: Standing | None) -> str:
+    return "one that is gone" if standing is None else f"round {standing.t:,}"
 
 
 def explained(session: Session, id: str) -> Explanation:

@@ -83,11 +83,12 @@ class Frame:
         return self.form(self.link("logout"), tag("button", "Log out", type="submit", class_="plain"))
 
 
-def login_page(frame: Frame, refused: bool = False) -> Html:
+def login_page(frame: Frame, place: str = "", refused: bool = False) -> Html:
     """Where a token is asked for."""
     said = tag("p", "This token is not known, or no longer valid.", class_="note", role="alert") if refused else None
     form = frame.form(
         frame.link("login"),
+        tag("input", type="hidden", name="place", value=place),
         tag("label", "Token", for_="token"),
         tag("input", type="password", name="token", id="token", autocomplete="current-password", required=True,
             spellcheck="false"),

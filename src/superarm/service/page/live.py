@@ -16,6 +16,7 @@ from litestar.response.sse import ServerSentEventMessage
 from superarm.service.asked import Asked, sessions_of
 from superarm.service.counters import Counters
 from superarm.service.page.counters import counters_of
+from superarm.service.page.visitors import visitor_of
 from superarm.sessions.session import Session
 
 PAUSE = 1.0  # seconds between two looks
@@ -32,6 +33,9 @@ async def changes(
     end, said = time.monotonic() + LONGEST, time.monotonic()
     yield ServerSentEventMessage(retry=2000, comment="what is new")
     while time.monotonic() < end and not request.app.state.get("ending"):
+        visitor = visitor_of(request)
+        if not all("read" in visitor.scopes(name) for name in names):
+            return  # the token was revoked
         held = [(name, (await sessions.held(name)).session) for name in names]
         now = await sessions.apart(partial(_counted, counters, held, decision))
         if now != seen:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from urllib.parse import quote
 
 from litestar import Response
 from litestar.response import Redirect
@@ -41,6 +43,11 @@ class PageRefused(Refused):
         super().__init__(status, "not-authorised", "log in first")
 
 
+def is_own(place: str) -> bool:
+    """Whether a path is one of this page's own, and no other host's."""
+    return re.fullmatch(r"/(sessions/[^/\\?#][^\\?#]*)?", place) is not None and place.isprintable()
+
+
 def refused(request: Asked, error: Exception) -> Response[Any]:
     """A page that says what went wrong; whoever is not logged in is sent to where that is done."""
     visitor = visitor_of(request)
@@ -48,7 +55,9 @@ def refused(request: Asked, error: Exception) -> Response[Any]:
     if isinstance(error, PageRefused):
         if "text/event-stream" in request.headers.get("accept", ""):
             return Response(b"", status_code=401, headers=HEADERS)
-        return Redirect(frame.link("login"), status_code=303, headers=HEADERS)
+        here = request.scope["path"].removeprefix(frame.root)
+        place = f"?place={quote(here)}" if request.method == "GET" and is_own(here) and here != "/" else ""
+        return Redirect(frame.link("login") + place, status_code=303, headers=HEADERS)
     problem = answer(request, error)
     status = problem.status_code or 500
     detail = getattr(error, "detail", None) or str(error)

@@ -22,7 +22,7 @@ from superarm.service.page.decision_view import One, explained, one
 from superarm.service.page.explanation_page import explanation_page
 from superarm.service.page.frame import login_page
 from superarm.service.page.markup import Html
-from superarm.service.page.refusals import HEADERS, PageRefused, refused
+from superarm.service.page.refusals import HEADERS, PageRefused, is_own, refused
 from superarm.service.page.session_page import session_page
 from superarm.service.page.sessions_page import sessions_page
 from superarm.service.page.visitors import Visitor, cookie_of, visitor_of
@@ -167,10 +167,10 @@ def back(request: Asked, visitor: Visitor, name: str, id: str, done: str) -> Red
 
 
 @get("/login", include_in_schema=False)
-async def show_login(request: Asked) -> Page:
-    """Where a token is asked for."""
+async def show_login(request: Asked, place: Text = "") -> Page:
+    """Where a token is asked for; ``place`` is where whoever logs in wanted to go."""
     visitor = visitor_of(request)
-    return shown(request, visitor, login_page(visitor.frame(request)))
+    return shown(request, visitor, login_page(visitor.frame(request), place))
 
 
 @post("/login", include_in_schema=False)
@@ -180,9 +180,10 @@ async def login(request: Asked, data: Form) -> Response[Any]:
     visitor.check(request, data.get("csrf", ""))
     admission, token = request.app.state.get("admission"), data.get("token", "").strip()
     if admission is not None and admission.admitted(token) is None:
-        return shown(request, visitor, login_page(visitor.frame(request), refused=True), 403)
-    home = visitor.frame(request).link("")
-    return Redirect(home, status_code=303, cookies=[cookie_of(request, token or visitor.cookie)])
+        return shown(request, visitor, login_page(visitor.frame(request), data.get("place", ""), refused=True), 403)
+    frame, place = visitor.frame(request), data.get("place", "")
+    home = frame.root + place if is_own(place) else frame.link("")
+    return Redirect(home, status_code=303, cookies=[cookie_of(request, visitor.cookie if admission is None else token)])
 
 
 @post("/logout", include_in_schema=False)
@@ -225,5 +226,5 @@ def page() -> Router:
         path="/",
         route_handlers=handlers,
         response_headers=HEADERS,
-        exception_handlers=dict.fromkeys((PageRefused, Refused, SuperarmError, HTTPException), refused),
+        exception_handlers=dict.fromkeys((PageRefused, Refused, SuperarmError, HTTPException, Exception), refused),
     )

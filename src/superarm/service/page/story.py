@@ -33,6 +33,12 @@ def story(found: Glance, now: float) -> str:
         since = "" if found.oldest is None else f", the oldest for {age(now - found.oldest.at)}"
         waits = "waits" if sums["waits"] == 1 else "wait"
         said.append(f"{plural(sums['waits'], 'decision')} {waits} for outcomes{since}.")
+    if found.idle:
+        many = "The last decision" if found.idle == 1 else f"The last {found.idle} decisions"
+        said.append(
+            f"{many} picked nothing, because outcomes of earlier decisions are missing: report these outcomes, or "
+            "withdraw the decisions."
+        )
     if found.left:
         said.append(f"{plural(found.left, 'event')} of the journal are still to be counted.")
     return " ".join(said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from superarm.calibration import Verdict
@@ -35,6 +36,7 @@ class Glance:
     last_day: int  # decisions since yesterday
     oldest: Row | None  # of those that wait
     balance: float | None
+    idle: int  # of the latest decisions, those that picked nothing as others wait for outcomes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +81,7 @@ def _gathered(name: str, session: Session, counts: Counts, state: str, seconds: 
         last_day=mark.n - _first_since(counts, mark.n, time.time() - DAY),
         oldest=waiting[0] if waiting else None,
         balance=(_ledger(policy) or {}).get("balance"),
+        idle=len(list(takewhile(lambda row: row.kind == "WAITING" and not row.picked, reads.rows(tables)))),
     )
     return found, bins
 

@@ -12,7 +12,19 @@ from litestar.params import PathParameter, QueryParameter
 
 from superarm.errors import Conflict, InvalidArgument, safe_repr
 from superarm.service import bodies, translation
-from superarm.service.asked import ARROW, JSON, Asked, Id, Name, key_of, media, notes_of, patience_of, sessions_of
+from superarm.service.asked import (
+    ARROW,
+    JSON,
+    SLASH,
+    Asked,
+    Id,
+    Name,
+    key_of,
+    media,
+    notes_of,
+    patience_of,
+    sessions_of,
+)
 from superarm.service.catalogues import CatalogueTold, round_of_arms
 from superarm.service.routes.documented import needs, problems, takes
 from superarm.service.routes.tags import tagged
@@ -22,6 +34,7 @@ from superarm.sessions.running import Steps
 from superarm.sessions.session import Session
 
 After = Annotated[int, QueryParameter(ge=0, le=2**53, description="Only what came after the event with this number.")]
+Catalogue = Annotated[str, PathParameter(description="A name that you choose.")]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,99}")
 Stands = Annotated[
     str | None,
@@ -103,9 +116,7 @@ async def list_decisions(
     summary="Send a catalogue",
     opt=needs("decide") | takes(bodies.ArmsSent, ARROW),
 )
-async def send_catalogue(
-    request: Asked, name: Name, catalogue: Annotated[str, PathParameter(description="A name that you choose.")]
-) -> CatalogueTold:
+async def send_catalogue(request: Asked, name: Name, catalogue: Catalogue) -> CatalogueTold:
     """Send arms once. Later rounds give the returned name as ``catalogue``, and may choose ``rows`` of it."""
     kind = media(request, JSON, ARROW)
     body = await request.body()
@@ -161,7 +172,7 @@ def meant(session: Session, id: str) -> str:
 
 def found(session: Session, id: str) -> Decision:
     """A decision by its id, or by its key or the number of its round."""
-    kind, colon, rest = id.partition(":")
+    kind, colon, rest = id.replace(SLASH, "/").partition(":")
     if colon and kind == "key":
         return session.decision(key=rest)
     if colon and kind == "t" and rest.isdecimal() and len(rest) < 16:

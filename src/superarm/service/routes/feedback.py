@@ -10,7 +10,7 @@ from litestar.params import PathParameter
 
 from superarm.errors import Conflict
 from superarm.service import bodies, translation
-from superarm.service.asked import ARROW, JSON, LINES, Asked, Id, Name, key_of, media, notes_of, sessions_of
+from superarm.service.asked import ARROW, JSON, LINES, SLASH, Asked, Id, Name, key_of, media, notes_of, sessions_of
 from superarm.service.routes.decisions import meant
 from superarm.service.routes.documented import needs, problems, takes
 from superarm.service.sessions import ARCHIVED, Sessions
@@ -99,7 +99,7 @@ async def correct(
 
     def told(session: Session) -> bodies.ReceiptTold:
         sent = translation.read(body, bodies.ValueSent)
-        place, by = translation.arm_of(arm)
+        place, by = translation.arm_of(arm.replace(SLASH, "/"))
         changes(sessions, name)
         given: dict[str, Any] = {"reason": sent.reason, "sample": sent.sample, "key": key, "by": sent.by or by}
         return translation.receipt_told(session.correct(meant(session, id), place, outcome, sent.value, **given))

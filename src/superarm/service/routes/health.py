@@ -7,7 +7,7 @@ from litestar.openapi.datastructures import ResponseSpec
 
 from superarm.service import bodies
 from superarm.service.asked import Asked, sessions_of
-from superarm.service.guards import OPEN
+from superarm.service.guards import OPEN, may
 from superarm.service.metrics import MEDIA
 from superarm.service.routes.documented import needs
 
@@ -33,9 +33,9 @@ async def readyz(request: Asked) -> Response[bodies.HealthTold]:
 
 @get("/metrics", summary="Metrics for Prometheus", media_type=MEDIA, opt=needs("metrics"))
 async def metrics(request: Asked) -> bytes:
-    """Requests, decisions, outcomes, promises, seconds and waiting decisions. Groups are never labels."""
+    """Requests, decisions, outcomes, promises and seconds, of the sessions that the token covers; never by group."""
     sessions = sessions_of(request)
-    return await sessions.apart(sessions.measured)
+    return await sessions.apart(lambda: sessions.measured(lambda name: may(request, "metrics", name)))
 
 
 ROUTES = [healthz, readyz, metrics]

@@ -25,6 +25,14 @@ class Shelf(Protocol):
         """All texts of a sort, by name."""
         ...
 
+    def one(self, sort: str, name: str) -> str | None:
+        """One text, if there is one."""
+        ...
+
+    def names(self, sort: str, letters: int = 0) -> dict[str, str]:
+        """The names of a sort, and the first letters of each text."""
+        ...
+
     def write(self, sort: str, name: str, text: str | None) -> None:
         """Keep a text, or no longer."""
         ...
@@ -58,6 +66,7 @@ class SQLiteShelf:
                 self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
             schema.prepare(self._connection, str(self.path))
+            self._connection.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS shelf (sort TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL, "
                 "PRIMARY KEY (sort, name))"
@@ -70,6 +79,17 @@ class SQLiteShelf:
     def read(self, sort: str) -> dict[str, str]:
         with self._lock, plain_errors(self.path):
             return dict(self._connection.execute("SELECT name, text FROM shelf WHERE sort = ? ORDER BY name", (sort,)))
+
+    def one(self, sort: str, name: str) -> str | None:
+        with self._lock, plain_errors(self.path):
+            query = "SELECT text FROM shelf WHERE sort = ? AND name = ?"
+            found = self._connection.execute(query, (sort, name)).fetchone()
+            return None if found is None else str(found[0])
+
+    def names(self, sort: str, letters: int = 0) -> dict[str, str]:
+        with self._lock, plain_errors(self.path):
+            query = "SELECT name, substr(text, 1, ?) FROM shelf WHERE sort = ? ORDER BY name"
+            return dict(self._connection.execute(query, (letters, sort)))
 
     def write(self, sort: str, name: str, text: str | None) -> None:
         with self._lock, plain_errors(self.path):

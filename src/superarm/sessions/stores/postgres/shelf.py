@@ -36,6 +36,14 @@ class PostgresShelf:
         query = "SELECT name, text FROM superarm.shelf WHERE sort = %s ORDER BY name"
         return {str(name): str(text) for name, text in self._connections.read(query, (sort,))}
 
+    def one(self, sort: str, name: str) -> str | None:
+        query = "SELECT text FROM superarm.shelf WHERE sort = %s AND name = %s"
+        return next((str(text) for (text,) in self._connections.read(query, (sort, name))), None)
+
+    def names(self, sort: str, letters: int = 0) -> dict[str, str]:
+        query = "SELECT name, left(text, %s) FROM superarm.shelf WHERE sort = %s ORDER BY name"
+        return {str(name): str(text) for name, text in self._connections.read(query, (letters, sort))}
+
     def write(self, sort: str, name: str, text: str | None) -> None:
         if text is None:
             self._write("DELETE FROM superarm.shelf WHERE sort = %s AND name = %s", sort, name)
