@@ -74,7 +74,8 @@ def occurs(label: Any, round: Round) -> bool:
     truth = isinstance(label, bool)
     # By hash: NumPy's == of a label and a tuple is no truth.
     there = {(isinstance(each, bool), each) for each in round.labels}
-    there.update((isinstance(each, bool), each) for each in () if round.arm_ids is None else round.arm_ids.tolist())
+    ids = () if round.arm_ids is None else round.arm_ids.tolist()
+    there.update((isinstance(each, bool), each) for each in ids)
     for labels in () if round.columns is None else round.columns.labels:
         there.update((False, each) for each in labels or ())
     return (truth, label) in there
