@@ -82,6 +82,12 @@ def catalogues(results: Results, what: str) -> list[Any]:
     return [row[what] for row in kept if not (row["killed"] and what == "seconds")]
 
 
+def fits(results: Results) -> list[Row]:
+    """Of a log of 10,000,000 rows on each engine; where a worker is killed, what it had computed is computed again."""
+    rows: list[Row] = results.get("fit_log", {}).get("engines", [])
+    return rows
+
+
 def differences(results: Results, *names: str) -> list[float]:
     return [row["difference"] for row in cells(results, "superarm default", *names)]
 
@@ -159,14 +165,14 @@ TARGETS = [
         lambda r: [1e6 * row["row"][0] for row in r.get("fit_log", {}).get("rows", []) if row["rows"] == 1_000_000],
     ),
     Target(
-        "fit_log, 10,000,000 rows on any engine, one killed or not: microseconds a row",
+        "fit_log, 10,000,000 rows on any engine, nothing killed: microseconds a row",
         2.7,
-        lambda r: [1e6 * row["seconds"] / row["rows"] for row in r.get("fit_log", {}).get("engines", [])],
+        lambda r: [1e6 * row["seconds"] / row["rows"] for row in fits(r) if not row["killed"]],
     ),
     Target(
-        "the same: digests",
+        "the same, one killed or not: digests",
         1,
-        lambda r: [len(found)] if (found := {row["digest"] for row in r.get("fit_log", {}).get("engines", [])}) else [],
+        lambda r: [len(found)] if (found := {row["digest"] for row in fits(r)}) else [],
     ),
     Target("20,000,000 arms at rank 96, any engine: core-seconds", 75.0, lambda r: catalogues(r, "seconds")),
     Target("the same: MB of the largest worker", 700.0, lambda r: catalogues(r, "peak")),

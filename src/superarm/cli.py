@@ -21,6 +21,7 @@ import superarm
 from superarm import storage
 from superarm.datasets.download import RELEASES
 from superarm.datasets.movielens import report_fetch
+from superarm.errors import InvalidArgument
 from superarm.experiments import runner
 from superarm.experiments.fitness import examined
 from superarm.experiments.measures import summary
@@ -49,7 +50,7 @@ Jobs = Annotated[int, typer.Option(min=1, help="Processes; the results do not de
 
 On = Annotated[
     str | None,
-    typer.Option("--on", help="Where to play, in place of --jobs: here, processes:8, ray, ray:auto or ray:ADDRESS."),
+    typer.Option("--on", help="Where to work, in place of --jobs: here, processes:8, ray, ray:auto or ray:ADDRESS."),
 ]
 
 
@@ -187,7 +188,9 @@ def workers(
 
 @app.command()
 def fit(
-    log: Annotated[str, typer.Argument(help="Parquet files: a pattern in quotes, as 'log/*.parquet', or a folder.")],
+    log: Annotated[
+        str, typer.Argument(metavar="LOG", help="Parquet files: a pattern in quotes, as 'log/*.parquet', or a folder.")
+    ],
     contexts: Annotated[str, typer.Option(help="Columns of the contexts, separated by commas.")],
     outcomes: Annotated[str, typer.Option(help="Both columns of outcomes, separated by a comma.")],
     prior: Annotated[Path, typer.Option(help="File of a GaussianProcess, by superarm.storage.write.")],
@@ -198,7 +201,10 @@ def fit(
 ) -> None:
     """Make a posterior of a log of any number of outcomes, for a policy to start from."""
     with plain_errors():
-        names, pair, workers = contexts.split(","), outcomes.split(","), jobs if on is None else on
+        if out.is_dir() or not out.absolute().parent.is_dir():  # before the work
+            raise InvalidArgument("out", "a file in a folder that is there", str(out))
+        names, pair = ([name.strip() for name in each.split(",")] for each in (contexts, outcomes))
+        workers = jobs if on is None else on
         fitted, said = superarm.fit_log(
             storage.read(prior), log, contexts=names, outcomes=pair, workers=workers, learn=learn
         )

@@ -73,6 +73,15 @@ def test_an_address_where_nothing_is(ray_workers, monkeypatch):
         connect("ray:auto")
 
 
+def test_what_is_no_address_is_told_in_a_line(monkeypatch):
+    import ray
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    for wrong in ("nonsense", " auto", "http://x", "127.0.0.1:1"):  # nobody listens at the last
+        with pytest.raises(InvalidArgument, match="workers: expected the address of a Ray cluster that runs, got"):
+            connect(f"ray:{wrong}")
+
+
 def test_a_cluster_whose_token_is_not_known(ray_workers, monkeypatch):
     import ray
 

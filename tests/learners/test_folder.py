@@ -181,6 +181,66 @@ def test_a_log_that_lost_what_was_written_is_refused(tmp_path):
     keeper.close()
 
 
+@pytest.mark.parametrize("workers", ["here", pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("snapshot", [False, True])
+@pytest.mark.parametrize("left", [None, 0.0, 0.5])
+def test_a_part_that_lost_its_log_costs_the_others_nothing(tmp_path, workers, snapshot, left):
+    """A log is at most one record behind the others, however the process ended: more is a loss, and refused."""
+    with start(tmp_path) as learners:
+        for _ in range(5):
+            teach(learners)
+        if snapshot:
+            learners.snapshot()
+        digest = learners.digest()
+    logs = {path: path.read_bytes() for path in sorted(tmp_path.glob("*.log"))}
+    lost = tmp_path / "0001.log"
+    lost.unlink() if left is None else lost.write_bytes(logs[lost][: int(left * len(logs[lost]))])
+    for _ in range(2):
+        with pytest.raises(UnreadableFile, match=r"0001\.log: it (is not there|ends with record \d)"):
+            sa.Learners.open(tmp_path, workers=workers)
+        assert all(path.read_bytes() == logs[path] for path in logs if path != lost)
+    lost.write_bytes(logs[lost])
+    with sa.Learners.open(tmp_path) as again:
+        assert again.digest() == digest
+
+
+def test_a_log_behind_its_snapshot_is_named(tmp_path):
+    with start(tmp_path, 1) as learners:
+        teach(learners)
+        teach(learners)
+        learners.snapshot()
+    (tmp_path / "0000.log").write_bytes(b"")
+    with pytest.raises(UnreadableFile, match=r"0000\.log: it ends with record 0, and 2 were written"):
+        sa.Learners.open(tmp_path)
+
+
+def test_what_is_cut_off_is_said(tmp_path, caplog):
+    with start(tmp_path, 1) as learners:
+        teach(learners)
+    whole = (tmp_path / "0000.log").read_bytes()
+    (tmp_path / "0000.log").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with sa.Learners.open(tmp_path) as learners:
+        assert learners.batches == 0
+    assert "0000.log: record 1 is not whole, and is cut off" in caplog.text
+
+
+def test_who_is_closed_writes_nothing(tmp_path):
+    learners = start(tmp_path)
+    teach(learners)
+    learners.close()
+    assert repr(learners).endswith("closed, 1 batch learnt)")
+    with start(tmp_path), pytest.raises(StoreUnavailable, match="closed"):
+        learners.snapshot()
+    assert not list(tmp_path.glob("*.snapshot"))
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    for wrong in (tmp_path / "file", tmp_path / ("x" * 300)):
+        with pytest.raises(InvalidArgument, match="folder: expected"):
+            start(wrong)
+
+
 @pytest.mark.slow
 def test_parts_live_in_processes_and_survive_them(tmp_path, monkeypatch):
     kills.survives_kills_between_batches(tmp_path / "between", 2)

@@ -241,6 +241,7 @@ def test_outcomes_that_never_came_teach_nothing_and_rows_of_one_key_follow_each_
         {"arms": [[0.5, 1.0], [1.0, 2.0]]},
         {"keys": [1.0, float("nan")]},
         {"keys": "ab"},
+        {"keys": {"ann", "bob"}},
         {"keys": [[1], [2]]},
     ],
 )
@@ -248,6 +249,11 @@ def test_what_is_refused(wrong):
     asked = {"keys": ["ann", "bob"], "arms": [[0, 1], [1, 2]], "feasible": sa.AtMost(2), **wrong}
     with pytest.raises(InvalidArgument):
         made().select(asked.pop("keys"), asked.pop("arms"), **asked)
+
+
+def test_there_are_arms():
+    with pytest.raises(InvalidArgument, match="A at least 1"):
+        sa.Learners(np.zeros((0, 3)), noise_std=0.3)
 
 
 def test_equal_labels_are_one_key():

@@ -40,6 +40,9 @@ def test_paths_and_addresses(monkeypatch):
     for wrong in (None, 3, "", Folder):
         with pytest.raises(InvalidArgument, match="out: expected a path"):
             place_at("out", wrong)
+    for wrong in ("gcs://bucket/study", "https://host/study", "S3://bucket"):  # or a folder would have that name
+        with pytest.raises(InvalidArgument, match="out: expected a folder, or an address that begins with s3://"):
+            place_at("out", wrong)
     monkeypatch.setitem(sys.modules, "obstore", None)  # as where it is not installed
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     for address in ("s3://bucket/study", "gs://bucket", "az://account/container/x"):

@@ -97,9 +97,31 @@ def test_a_changed_file_is_noticed(tmp_path):
     rows.with_columns(pl.col("x") + 1.0).write_parquet(path)
     with pytest.raises(UnreadableFile, match="other rows"):
         arms.shard(1)
+    rows[:1].write_parquet(path)
+    with pytest.raises(UnreadableFile, match="fewer rows"):
+        arms.rows([arms.arms - 1])
     path.write_bytes(b"nothing")
     with pytest.raises(UnreadableFile, match="cannot be read"):
         arms.shard(1)
+
+
+def test_a_manifest_that_was_edited_is_noticed(tmp_path):
+    sa.Catalogue.write(a_frame(), tmp_path / "arms", **NAMES)
+    file = tmp_path / "arms" / "catalogue.json"
+    said = json.loads(file.read_text())
+    for wrong in ({"shards": []}, {"digest": None}, {"contexts": [1]}):
+        file.write_text(json.dumps({**said, **wrong}))
+        with pytest.raises(UnreadableFile, match="not as it was written"):
+            sa.Catalogue.open(tmp_path / "arms")
+
+
+def test_letters_of_patterns_in_a_path_are_letters(tmp_path):
+    arms = sa.Catalogue.write(a_frame(), tmp_path / "arms [2026]?*", **NAMES, shards=2)
+    assert len(arms.shard(0)) + len(arms.shard(1)) == 200
+    assert arms.rows([7]).height == 1
+    assert repr(sa.Catalogue.write(a_frame(1), tmp_path / "one", contexts=["x"])).endswith(
+        "1 arm in 1 group, 1 shard, groups whole in one of them; 1 context column)"
+    )
 
 
 def test_what_is_wrong_leaves_no_folder(tmp_path):

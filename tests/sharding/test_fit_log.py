@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -110,9 +111,10 @@ def test_the_number_of_workers_changes_no_bit_nor_does_a_kill(tmp_path):
 
     def mean(x):
         """0, and the end of the first worker that asks for it."""
-        if os.getpid() != driver and not os.path.exists(mark):
-            open(mark, "x").close()
-            os.kill(os.getpid(), signal.SIGKILL)
+        if os.getpid() != driver:
+            with suppress(FileExistsError):  # another was the first
+                open(mark, "x").close()
+                os.kill(os.getpid(), signal.SIGKILL)
         return np.zeros((len(x), 2))
 
     prior = sa.GaussianProcess(SE, 0.1)
@@ -225,6 +227,28 @@ def test_an_empty_log_leaves_the_prior(tmp_path):
     assert (report.rows, posterior.observations) == (0, 0)
 
 
+def test_letters_of_patterns_in_a_path_are_letters(tmp_path):
+    prior, folder = sa.GaussianProcess(SE, 0.1), tmp_path / "log [2026]"
+    logged(tmp_path / "log", rows=300, files=1)
+    logged(folder, rows=300, files=1)
+    (folder / "0.parquet").rename(folder / "ü[1]?.parquet")
+    expected = sa.fit_log(prior, tmp_path / "log", **COLUMNS)[1].digest
+    assert sa.fit_log(prior, folder, **COLUMNS)[1].digest == expected
+    assert sa.fit_log(prior, [folder / "ü[1]?.parquet"], **COLUMNS)[1].digest == expected
+
+
+def test_an_outcome_that_never_came_in_a_file_is_missing(tmp_path):
+    """A column of which every value is null has the type Null."""
+    prior = sa.GaussianProcess(SE, 0.1)
+    logged(tmp_path, rows=3000)
+    frame = pl.read_parquet(tmp_path / "1.parquet")
+    frame.with_columns(leak=pl.lit(None, dtype=pl.Float64)).write_parquet(tmp_path / "1.parquet")
+    expected = sa.fit_log(prior, tmp_path, **COLUMNS)[1]
+    frame.with_columns(leak=pl.lit(None)).write_parquet(tmp_path / "1.parquet")
+    assert pl.read_parquet_schema(tmp_path / "1.parquet")["leak"] == pl.Null
+    assert sa.fit_log(prior, tmp_path, **COLUMNS)[1].digest == expected.digest
+
+
 def test_what_is_refused(tmp_path):
     x, y = logged(tmp_path)
     prior = sa.GaussianProcess(SE, 0.1)
@@ -261,7 +285,7 @@ def test_the_command_writes_the_posterior(tmp_path):
     logged(tmp_path / "log")
     prior = sa.GaussianProcess(SE, 0.1)
     storage.write(prior, tmp_path / "prior.sa")
-    named = ["--contexts", "x0,x1", "--outcomes", "sold,leak", "--prior", str(tmp_path / "prior.sa")]
+    named = ["--contexts", "x0, x1", "--outcomes", "sold,leak", "--prior", str(tmp_path / "prior.sa")]
     said = CliRunner().invoke(app, ["fit", f"{tmp_path}/log/*.parquet", *named, "--out", str(tmp_path / "fitted.sa")])
     assert said.exit_code == 0, said.output
     posterior, report = sa.fit_log(prior, tmp_path / "log", **COLUMNS)
@@ -271,3 +295,7 @@ def test_the_command_writes_the_posterior(tmp_path):
     wrong = CliRunner().invoke(app, ["fit", str(tmp_path / "no"), *named, "--out", str(tmp_path / "other.sa")])
     assert wrong.exit_code == 1
     assert not (tmp_path / "other.sa").exists()
+    for out in (tmp_path / "log", tmp_path / "nowhere" / "fitted.sa"):  # before the work, not after it
+        wrong = CliRunner().invoke(app, ["fit", str(tmp_path / "log"), *named, "--out", str(out)])
+        assert wrong.exit_code == 1
+        assert "out: expected a file in a folder that is there" in wrong.output

@@ -28,6 +28,28 @@ def test_groups_that_are_just_good_or_just_not_and_split():
     assert min(statuses.count(status) for status in (sa.Status.OPTIMAL, sa.Status.NO_GOOD_SUBGROUP)) > 3
 
 
+def test_ties_under_a_promise_that_leaves_no_arm_out_are_the_same_for_any_sharding(tmp_path):
+    """Of equal variances the search takes what comes first: all arms are put in one order before it."""
+    rng, statuses = np.random.default_rng(3), []
+    known = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.4), noise_std=0.1)
+    known = known.condition([[0.0], [0.5], [1.0]], [[0.2, 0.1], [0.5, 0.9], [0.4, 0.3]])
+    for number in range(20):
+        size, threshold = int(rng.integers(8, 36)), float(rng.choice([0.01, 0.03, 0.07, 0.3]))
+        frame = pl.DataFrame(
+            {"x": rng.integers(0, 3, size) / 2, "g": rng.integers(0, 3, size), "i": rng.permutation(size)}
+        )
+        picked = []
+        for shards, whole in ((1, True), (3, True), (3, False)):
+            folder = tmp_path / f"{number} {shards} {whole}"
+            arms = sa.Catalogue.write(frame, folder, contexts=["x"], group="g", id="i", shards=shards, whole=whole)
+            round = sa.ShardedRound(t=3, arms=arms, constraint=sa.Variance() >= threshold, feasible=sa.AtMost(4))
+            picked.append(sa.select(sa.TCGPUCB(known, beta_scale=0.05, seed=1), round))
+        assert picked[0].ids == picked[1].ids == picked[2].ids
+        assert len({each.status for each in picked}) == 1
+        statuses.append(picked[0].status)
+    assert {*statuses} == {sa.Status.OPTIMAL, sa.Status.NO_GOOD_SUBGROUP}
+
+
 @pytest.mark.slow
 def test_any_promise_any_sharding_many_times():
     statuses = [check(drawn(seed), seed) for seed in range(100, 800)]

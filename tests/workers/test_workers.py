@@ -82,7 +82,24 @@ def test_workers_that_a_caller_made_stay_open():
 
 
 @pytest.mark.parametrize(
-    "wrong", [0, -1, True, 1.5, "", "0", "here:", "ray:", "processes:0", "processes:x", "loky", None, Here]
+    "wrong",
+    [
+        0,
+        -1,
+        10**6,
+        "processes:1000000",
+        True,
+        1.5,
+        "",
+        "0",
+        "here:",
+        "ray:",
+        "processes:0",
+        "processes:x",
+        "loky",
+        None,
+        Here,
+    ],
 )
 def test_what_is_no_workers_is_refused(wrong):
     with pytest.raises(InvalidArgument, match="workers: expected a number of processes >= 1"):

@@ -43,10 +43,14 @@ class Folder:
     def open(path: object, settings: LearnersFile | None) -> Folder:
         """Open a folder, or with settings make one."""
         folder = local_path("folder", path)
-        if not (folder / SETTINGS).exists():
-            if settings is None:
-                raise InvalidArgument("folder", "learners; to make some, give their features", str(folder))
-            folder.mkdir(parents=True, exist_ok=True)
+        try:
+            if not (folder / SETTINGS).exists():
+                if settings is None:
+                    raise InvalidArgument("folder", "learners; to make some, give their features", str(folder))
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            came = f"{str(folder)[:200]} ({error.strerror})"
+            raise InvalidArgument("folder", "a folder that is there or can be made", came) from None
         return Folder(folder, settings)
 
     def _hold(self) -> None:

@@ -40,10 +40,10 @@ class Keeper:
         self._lessons: dict[int, Lesson] = {}  # that are written down, and neither learnt nor taken back
         self._partitions = {} if folder is not None else {number: Partition(model) for number in numbers}
 
-    def last(self) -> int:
-        """The last batch that all of these logs have."""
+    def last(self) -> dict[str, int]:
+        """The last record of each of these logs."""
         self._open()
-        return min(log.number for log in self._logs.values())
+        return {str(log.path): log.number for log in self._logs.values()}
 
     def after(self, batches: int) -> dict[int, Partition]:
         """All partitions, as they are after so many batches."""
@@ -148,9 +148,14 @@ class Keeper:
         log.back_to(batches)
         partition, file = Partition(self.model), self._snapshot(number)
         if file.exists():
-            snapshot = storage.read(file)
-            if not isinstance(snapshot, Snapshot) or snapshot.number > batches:
-                raise UnreadableFile(f"{file}: not a snapshot of the log beside it")
+            try:
+                snapshot = storage.read(file)
+            except UnreadableFile as error:
+                raise UnreadableFile(f"{error}; the log beside it holds everything: remove the snapshot") from None
+            if not isinstance(snapshot, Snapshot):
+                raise UnreadableFile(f"{file}: no snapshot of learners")
+            if snapshot.number > batches:
+                raise UnreadableFile(f"{log.path}: it ends with record {batches}, and {snapshot.number} were written")
             partition = Partition.restored(self.model, snapshot, str(file))
         while partition.number < batches:
             partition.replay(log.content(partition.number + 1), str(log.path))

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from superarm.arguments import Array, IntArray
-from superarm.errors import StoreUnavailable, SuperarmError
+from superarm.errors import StoreUnavailable, SuperarmError, UnreadableFile
 from superarm.learners.folder import Folder
 from superarm.learners.keeper import Decided, Keeper
 from superarm.learners.partition import Whole
@@ -59,7 +59,10 @@ class Keepers:
             held.callback(residents.close)
             found = Keepers(residents, partitions, number, folder)
             held.callback(_let_go, residents, number)
-            found.batches = min(found._ask(Keeper.last).values())
+            _check_all_there(folder, partitions)
+            found.batches = _last(
+                {log: last for each in found._ask(Keeper.last).values() for log, last in each.items()}
+            )
             found._ask(_after, found.batches)
             found._held.push(held.pop_all())
         return found
@@ -85,8 +88,7 @@ class Keepers:
 
     def teach(self, split: Split, arms: Whole, outcomes: Array) -> None:
         """Write a batch into all logs, then learn it; or change nothing."""
-        if self.closed:
-            raise StoreUnavailable("these learners are closed: open their folder again")
+        self._check_open()
         taught = {number: (keys, arms[rows], outcomes[rows]) for number, (rows, keys) in split.items()}
         try:
             self._ask(_write, self.batches, each=self._by_keeper(taught))
@@ -108,6 +110,7 @@ class Keepers:
 
     def snapshot(self) -> None:
         """Keep what was learnt in the folder."""
+        self._check_open()
         if self.folder is None:
             raise StoreUnavailable("these learners are in memory alone: Learners.open keeps them in a folder")
         self._ask(Keeper.snapshot, self.batches)
@@ -117,6 +120,10 @@ class Keepers:
         if self.folder is not None:
             self.closed = True
         self._held.close()
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise StoreUnavailable("these learners are closed: open their folder again")
 
     def _gathered(self, task: Callable[..., dict[int, R]], asked: Mapping[int, Any], *rest: Any) -> dict[int, R]:
         """Ask those who have some of it, each for its own partitions."""
@@ -130,11 +137,28 @@ class Keepers:
         return every
 
     def _ask(self, task: Callable[..., R], *words: Any, each: Mapping[int, Any] | None = None) -> dict[int, R]:
-        if self.closed and not isinstance(self.residents, Local):
-            raise StoreUnavailable("these learners are closed: open their folder again")
+        if not isinstance(self.residents, Local):
+            self._check_open()
         if each is None:
             return self.residents.ask(_called, dict.fromkeys(range(self.keepers), (task, words)))
         return self.residents.ask(_called, {keeper: (task, (*words, mine)) for keeper, mine in each.items()})
+
+
+def _check_all_there(folder: Folder, partitions: int) -> None:
+    """All logs are made before the first batch: one that is missing beside others that hold some was lost."""
+    logs = [folder.path / f"{number:04}.log" for number in range(partitions)]
+    lost = [log for log in logs if not log.exists()]
+    if lost and any(log.exists() and log.stat().st_size for log in logs):
+        raise UnreadableFile(f"{lost[0]}: it is not there, and other parts of these learners have learnt")
+
+
+def _last(logs: Mapping[str, int]) -> int:
+    """The last batch that all logs have: a batch begins when every log has the one before it."""
+    shortest = min(logs, key=logs.__getitem__)
+    last, most = logs[shortest], max(logs.values())
+    if most > last + 1:
+        raise UnreadableFile(f"{shortest}: it ends with record {last}, and {most - 1} were written")
+    return last
 
 
 def _kept(model: SharedModel, folder: Any, partitions: int, keepers: int, keeper: int) -> Keeper:

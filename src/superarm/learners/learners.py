@@ -127,9 +127,10 @@ class Learners:
 
     def __repr__(self) -> str:
         arms, d = self.model.features.shape
+        keys = "closed" if self._keepers.closed else counted(len(self), "key")
         return (
             f"Learners({counted(arms, 'arm')}, {counted(d, 'feature')}, {counted(len(self.model.labels), 'group')}; "
-            f"{counted(len(self), 'key')}, {self.batches} batch{'' if self.batches == 1 else 'es'} learnt)"
+            f"{keys}, {self.batches} batch{'' if self.batches == 1 else 'es'} learnt)"
         )
 
     @property
@@ -257,6 +258,8 @@ class Learners:
 
 def _keys(keys: Any) -> list[Hashable]:
     """Labels in the form in which they are kept."""
+    if isinstance(keys, (str, bytes, set, frozenset)):  # a set has another order in every process
+        raise InvalidArgument("keys", "one key for each row of arms, in their order", safe_repr(keys))
     array = label_array(keys, "keys")
     listed: list[Hashable] = array.tolist()
     if array.dtype.kind in "iu" or all(type(key) is str for key in listed):

@@ -6,12 +6,15 @@ half-written at the end is no record; anything else that does not fit is damage,
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
 import zlib
 from pathlib import Path
 
 from superarm.errors import StoreUnavailable, UnreadableFile
+
+logger = logging.getLogger("superarm")
 
 HEAD = struct.Struct("<8sQQI")
 MAGIC = b"superarm"
@@ -79,6 +82,7 @@ class Log:
         # Where the length of a file reached the disk before its content, zeros stand there.
         if follows or not MAGIC.startswith(rest[: len(MAGIC)].rstrip(b"\0")):
             raise UnreadableFile(f"{self.path}: damaged after record {self.number}, or no log of superarm's")
+        logger.warning("superarm: %s: record %d is not whole, and is cut off", self.path, self.number + 1)
         self._truncate(self.end)
 
     def _truncate(self, end: int) -> None:

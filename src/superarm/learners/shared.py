@@ -62,8 +62,8 @@ class SharedModel:
     ) -> SharedModel:
         """Checked arguments of :class:`superarm.Learners`."""
         table = real_array(features, "features", "numbers of shape (A, d)")
-        if table.ndim != 2 or not 1 <= table.shape[1] <= MOST_FEATURES:
-            expected = f"shape (A, d), one row per arm, with d from 1 to {MOST_FEATURES}"
+        if table.ndim != 2 or not len(table) or not 1 <= table.shape[1] <= MOST_FEATURES:
+            expected = f"shape (A, d), one row per arm, A at least 1, with d from 1 to {MOST_FEATURES}"
             raise InvalidArgument("features", expected, f"shape {table.shape}")
         _check_size("features", table)
         arms, d = table.shape

@@ -144,7 +144,8 @@ def _read_parts(path: Path, digest: str) -> dict[str, bytes]:
     import polars as pl
 
     new = path / _new_parts(digest)
-    return dict(pl.read_parquet(new if new.is_file() else path / PARTS, columns=["digest", "body"]).iter_rows())
+    file = new if new.is_file() else path / PARTS
+    return dict(pl.read_parquet(file, columns=["digest", "body"], glob=False).iter_rows())
 
 
 def imported(entries: Sequence[Entry], store: Store) -> None:

@@ -29,6 +29,7 @@ from superarm.sharding.writing import (
     rows_digest,
     write,
 )
+from superarm.words import counted
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,7 +116,7 @@ class Catalogue:
         path = local_path("folder", folder)
         try:
             said = json.loads((path / MANIFEST).read_text("utf-8"))
-            table = pl.read_parquet(path / GROUPS)
+            table = pl.read_parquet(path / GROUPS, glob=False)
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             raise UnreadableFile(f"{path}: no catalogue can be read there ({type(error).__name__})") from None
         if not isinstance(said, dict) or said.get("version") != VERSION:
@@ -124,6 +125,8 @@ class Catalogue:
         if "groups" in said and rows_digest(table) != said["groups"]:  # older catalogues do not say
             raise UnreadableFile(f"{path / GROUPS}: other rows than those that were written")
         try:
+            if not said["shards"] or not all(isinstance(each, str) for each in (said["digest"], *said["contexts"])):
+                raise ValueError("no shards, or no digest")
             moments: dict[str, Any] = {name: np.array(values) for name, values in said["features"].items()}
             return cls(
                 folder=path,
@@ -136,14 +139,14 @@ class Catalogue:
                 table=table,
                 digest=said["digest"],
             )
-        except (LookupError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise UnreadableFile(f"{path / MANIFEST}: not as it was written ({type(error).__name__})") from None
 
     def __repr__(self) -> str:
         kept = "whole in one of them" if self.groups_whole else "split"
         return (
-            f"Catalogue({str(self.folder)!r}: {self.arms} arms in {len(self.labels)} groups, {len(self.shards)} shards,"
-            f" groups {kept}; {len(self.contexts)} context columns)"
+            f"Catalogue({str(self.folder)!r}: {counted(self.arms, 'arm')} in {counted(len(self.labels), 'group')}, "
+            f"{counted(len(self.shards), 'shard')}, groups {kept}; {counted(len(self.contexts), 'context column')})"
         )
 
     def __len__(self) -> int:
@@ -201,17 +204,20 @@ class Catalogue:
         return rows
 
     def rows(self, rows: Iterable[int]) -> pl.DataFrame:
-        """Some rows, in the requested order."""
+        """Some rows, in the requested order; only :meth:`shard` finds values that were changed since."""
         asked = whole_numbers("rows", rows, self.arms)
         places = np.searchsorted(self.starts, asked, side="right") - 1
         parts = []
         for number, row in zip(places.tolist(), (asked - self.starts[places]).tolist(), strict=True):
             # A slice reads the few rows that lie together with this one, not the whole file.
-            parts.append(self._read(number, self._lazy(number).slice(row, 1)))
+            part = self._read(number, self._lazy(number).slice(row, 1))
+            if not len(part):
+                raise UnreadableFile(f"{self.folder / self.shards[number].file}: fewer rows than were written")
+            parts.append(part)
         return pl.concat(parts) if parts else self._read(0, self._lazy(0).head(0))
 
     def _lazy(self, number: int) -> pl.LazyFrame:
-        return pl.scan_parquet(self.folder / self.shards[number].file)
+        return pl.scan_parquet(self.folder / self.shards[number].file, glob=False)
 
     def _read(self, number: int, frame: pl.LazyFrame) -> pl.DataFrame:
         try:

@@ -197,7 +197,9 @@ def _sums(plan: _Plan, leaf: Leaf) -> tuple[Statistics, ...]:
         expected = f"numbers within {LARGEST_OUTCOME:g} of the prior mean, so that their squares are numbers"
         raise InvalidArgument("outcomes", expected, f"larger ones, in {leaf.file}")
     rows = present.any(axis=1)
-    x, values, counts = x[rows], values[rows], present[rows].astype(np.float64)
+    if not rows.all():
+        x, values, present = x[rows], values[rows], present[rows]
+    counts = present.astype(np.float64)
     collapsed = _collapsed(x, counts, values, plan.repeats)
     parts = plan.state._observations(collapsed, np.zeros(collapsed.counts.shape, dtype=np.bool_))
     return tuple(basis.sums(part.present()) for basis, part in zip(plan.bases, parts, strict=True))

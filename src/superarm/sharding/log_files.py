@@ -19,6 +19,7 @@ import polars as pl
 from superarm.arguments import Array, listed
 from superarm.errors import InvalidArgument, UnexpectedData, safe_repr
 from superarm.round import LARGEST
+from superarm.words import counted
 
 
 @dataclass(frozen=True)
@@ -41,15 +42,13 @@ class Leaf:
         """Contexts (n, D) and outcomes (n, 2), NaN where one is missing; or an error that names the file."""
         names = [*columns.contexts, *columns.outcomes]
         try:
-            frame = pl.scan_parquet(self.file).slice(self.first, self.rows)
+            frame = pl.scan_parquet(self.file, glob=False).slice(self.first, self.rows)
             read = frame.select(pl.col(name).cast(pl.Float64) for name in names).collect()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise _unexpected(self.file, error) from None
         if len(read) != self.rows:
             raise UnexpectedData(self.file, "the rows that it had when the fit began", "others")
-        d = len(columns.contexts)
-        both = np.column_stack([series.to_numpy() for series in read.iter_columns()])  # what is null is NaN
-        x, y = np.ascontiguousarray(both[:, :d]), np.ascontiguousarray(both[:, d:])
+        x, y = _table(read.select(columns.contexts)), _table(read.select(columns.outcomes))
         if not np.isfinite(x).all():
             row = int(np.flatnonzero(~np.isfinite(x).all(axis=1))[0])
             raise UnexpectedData(self.file, "finite contexts", f"{x[row]} in row {self.first + row}")
@@ -59,6 +58,14 @@ class Leaf:
         return x, y
 
 
+def _table(frame: pl.DataFrame) -> Array:
+    """The values of a frame, row by row; what is null is NaN."""
+    values = np.empty(frame.shape)
+    for column, series in zip(values.T, frame.iter_columns(), strict=True):
+        column[:] = series.to_numpy()
+    return values
+
+
 def checked_columns(contexts: Any, outcomes: Any) -> Columns:
     """Names of columns, every one once."""
     contexts = _names("contexts", contexts, "the names of the context columns")
@@ -66,7 +73,7 @@ def checked_columns(contexts: Any, outcomes: Any) -> Columns:
     if not contexts:
         raise InvalidArgument("contexts", "the names of the context columns", "none")
     if len(outcomes) != 2:
-        raise InvalidArgument("outcomes", "the names of both columns of outcomes", f"{len(outcomes)} names")
+        raise InvalidArgument("outcomes", "the names of both columns of outcomes", counted(len(outcomes), "name"))
     return Columns(contexts, (outcomes[0], outcomes[1]))
 
 
@@ -82,14 +89,16 @@ def leaves_of(log: Any, columns: Columns, leaf_rows: int) -> list[Leaf]:
     found = []
     for file in _files(log):
         try:
-            schema = pl.read_parquet_schema(file)
-            rows = int(pl.scan_parquet(file).select(pl.len()).collect().item())
+            frame = pl.scan_parquet(file, glob=False)
+            schema, rows = frame.collect_schema(), int(frame.select(pl.len()).collect().item())
         except (pl.exceptions.PolarsError, OSError) as error:
             raise _unexpected(file, error) from None
         names = [*columns.contexts, *columns.outcomes]
         if missing := [name for name in names if name not in schema]:
             raise UnexpectedData(file, f"the columns {names}", f"none called {missing}")
-        if wrong := [name for name in names if not (schema[name].is_numeric() or schema[name] == pl.Boolean)]:
+        # A column in which nothing ever came has the type Null; of outcomes that is no error.
+        fine = {name: (pl.Boolean, pl.Null) if name in columns.outcomes else (pl.Boolean,) for name in names}
+        if wrong := [name for name in names if not (schema[name].is_numeric() or schema[name] in fine[name])]:
             raise UnexpectedData(file, "columns of numbers", f"{wrong[0]} of type {schema[wrong[0]]}")
         found += [Leaf(file, first, min(leaf_rows, rows - first)) for first in range(0, rows, leaf_rows)]
     return found

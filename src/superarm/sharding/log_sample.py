@@ -59,7 +59,8 @@ def look(columns: Columns, leaf: Leaf) -> Look:
     x, y = leaf.read(columns)
     missing = np.isnan(y)
     some = ~missing.all(axis=1)
-    x, y, missing = x[some], y[some], missing[some]
+    if not some.all():
+        x, y, missing = x[some], y[some], missing[some]
     keys = fingerprint(x + 0.0)  # -0.0 + 0.0 is 0.0
     first = _smallest(keys)
     return Look(rows=len(x), apart=bool(missing.any()), keys=keys[first], contexts=x[first], outcomes=y[first])

@@ -74,9 +74,11 @@ def select(
             f"promises, as of Variance, up to {MOST_WHOLE} arms"
         )
     frame = pl.concat([round.arms.shard(shard) for shard in range(len(round.arms.shards))])
+    order = _by_lot(policy, excerpt(round, frame)[0])
+    frame = frame[order]
     found, _ = excerpt(round, frame)
     selection = policy.select(found)
-    return _picked(policy, round, frame, np.arange(len(frame)), found, selection, int(frame.estimated_size()), True)
+    return _picked(policy, round, frame, order, found, selection, int(frame.estimated_size()), True)
 
 
 def update(policy: LearningPolicy, picked: ShardedSelection, outcomes: Any, noise_std: Any = None) -> None:
@@ -110,6 +112,11 @@ def _is_prunable(promise: Promise, round: ShardedRound) -> bool:
     return isinstance(form, (Filter, Witness, WeightedSum, Blocks))
 
 
+def _by_lot(policy: TCGPUCB | CautiousTCGPUCB, found: Excerpt) -> IntArray:
+    """Arms group by group, and in each by lot: the same for any sharding."""
+    return np.lexsort((lots(found, policy.learner.seed), found.grouping.codes))
+
+
 def _solved(policy: TCGPUCB, round: ShardedRound, parts: list[Kept]) -> ShardedSelection:
     """Solve the round with the arms that the shards have kept."""
     frame = pl.concat([part.arms for part in parts])
@@ -117,6 +124,9 @@ def _solved(policy: TCGPUCB, round: ShardedRound, parts: list[Kept]) -> ShardedS
     reward = np.concatenate([part.reward for part in parts])
     told = [part.satisfying for part in parts if part.satisfying is not None]
     satisfying = np.concatenate(told) if told else None
+    order = _by_lot(policy, excerpt(round, frame)[0])  # of which searches for equals depend
+    frame, rows, reward = frame[order], rows[order], reward[order]
+    satisfying = None if satisfying is None else satisfying[order]
     found, _ = excerpt(round, frame)  # which has an arm of every group
     judged = np.zeros(len(round.labels), dtype=np.bool_)
     by_group: dict[int, list[Part]] = {}
@@ -157,8 +167,7 @@ def _picked(
 ) -> ShardedSelection:
     """The selection with its arms renumbered, and the round that a policy learns from."""
     arms = selection.arms
-    # Group by group, and in each by lot: the same for any sharding.
-    arms = arms[np.lexsort((lots(found, policy.learner.seed)[arms], found.grouping.codes[arms]))]
+    arms = arms[np.lexsort((lots(found, policy.learner.seed)[arms], found.grouping.codes[arms]))]  # as `_by_lot`
     firsts = round.arms.firsts
     touched = {found.labels[code] for code in found.grouping.codes[arms].tolist()}
     others = np.array([label not in touched for label in round.labels], dtype=np.bool_)

@@ -171,7 +171,7 @@ def _settle(
         parts = sorted(pieces.glob(f"{shard}-*.parquet"))
         if not parts:
             continue
-        rows = pl.concat([pl.read_parquet(part) for part in parts])
+        rows = pl.concat([pl.read_parquet(part, glob=False) for part in parts])
         rows = rows.sort(group, maintain_order=True) if group is not None else rows
         name = f"shard-{len(files):05d}.parquet"
         rows.write_parquet(target / name, compression="lz4", row_group_size=TOGETHER)
@@ -186,9 +186,8 @@ def _settle(
     features = Features(count=count, mean=sums.over(count), squares=np.zeros(len(contexts)), low=low, high=high)
     squares = ExactSums(len(contexts))
     for file in files:
-        squares.add(
-            np.square(_bounded(pl.read_parquet(target / file.file, columns=contexts), contexts) - features.mean)
-        )
+        rows = pl.read_parquet(target / file.file, columns=contexts, glob=False)
+        squares.add(np.square(_bounded(rows, contexts) - features.mean))
     moments = {each: getattr(features, each).tolist() for each in MOMENTS} | {"squares": squares.over(1).tolist()}
     named = pl.all().exclude(LABEL, SIZE).first()
     table = (

@@ -13,7 +13,11 @@ from superarm.workers.here import Here
 from superarm.workers.processes import Processes
 from superarm.workers.workers import Workers
 
-EXPECTED = "a number of processes >= 1, 'here', 'processes', 'processes:8', 'ray', 'ray:auto', or workers"
+# Processes of one machine: more are a slip, and take it down for minutes.
+MOST = max(64, 16 * (os.cpu_count() or 1))
+EXPECTED = (
+    f"a number of processes >= 1 and at most {MOST}, 'here', 'processes', 'processes:8', 'ray', 'ray:auto', or workers"
+)
 
 
 def connect(workers: int | str | Workers = "here") -> Workers:
@@ -59,7 +63,7 @@ def _numbered(number: Any, given: object) -> Workers:
         processes = 0 if isinstance(number, bool) else operator.index(number)
     except TypeError:
         processes = 0
-    if processes < 1:
+    if not 1 <= processes <= MOST:
         raise InvalidArgument("workers", EXPECTED, safe_repr(given))
     return Here() if processes == 1 else Processes(processes)
 

@@ -8,6 +8,7 @@ by Ray, so that they are counted and their number has a limit.
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -17,6 +18,7 @@ from superarm.workers.threads import one_thread
 from superarm.workers.workers import Item, R, S, Shared, not_done
 
 AHEAD = 2  # tasks submitted a CPU, so that none waits for the next
+RUNS = "the address of a Ray cluster that runs"
 # What a bit depends on or a worker needs, and may have been set for the process that asks alone.
 TOLD = ("OPENBLAS_CORETYPE", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_CACHE_DIR")
 
@@ -36,12 +38,13 @@ class RayWorkers:
         self._ours = not ray.is_initialized()
         self._repeated = 0
         if self._ours:
+            _check_listening(address)
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
             try:
                 ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level="warning")
-            except ConnectionError as error:
+            except (ConnectionError, ValueError) as error:  # nobody is there, or it is no address
                 said = str(error).splitlines()[0]
-                raise InvalidArgument("workers", "the address of a Ray cluster that runs", said) from None
+                raise InvalidArgument("workers", RUNS, said) from None
             except ray.exceptions.AuthenticationError as error:
                 expected = "a Ray whose token this process has: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
                 raise InvalidArgument("workers", expected, str(error).splitlines()[0]) from None
@@ -185,6 +188,16 @@ class _Actor:
     def do(self, task: Callable[[Any, Item], R], item: Item) -> R:
         with one_thread():
             return task(self.made, item)
+
+
+def _check_listening(address: str | None) -> None:
+    """Ray itself waits for minutes where nobody listens."""
+    host, _, port = (address or "").rpartition(":")
+    if host and "/" not in host and port.isascii() and port.isdecimal() and int(port) < 2**16:
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+        except OSError as error:
+            raise InvalidArgument("workers", RUNS, f"{address} ({error.strerror or error})") from None
 
 
 def _environment() -> dict[str, Any]:

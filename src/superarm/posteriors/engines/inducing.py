@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from superarm.arguments import Array, fraction, whole_number
-from superarm.kernels.kernel import Kernel
+from superarm.kernels.kernel import Kernel, evaluate
 from superarm.posteriors.engines.engine import semidefinite_root
 from superarm.posteriors.engines.products import solve_lower
 from superarm.posteriors.history import distinct_rows, fingerprint
@@ -47,10 +47,15 @@ class Basis:
 
     def features(self, kernel: Kernel, x: Array) -> Array:
         """phi(x) of the rows of x ``(m, P)``, ``(r, m)``; each depends on its row alone if there are whole tiles."""
-        phi: Array = np.ascontiguousarray(kernel(self.points, x)) if len(self.points) else np.empty((0, len(x)))
-        if phi.size:
-            solve_lower(self.lower, phi)
+        phi = np.empty((len(self.points), len(x)))
+        self.features_into(kernel, x, phi)
         return phi
+
+    def features_into(self, kernel: Kernel, x: Array, phi: Array) -> None:
+        """The same, written into contiguous memory ``(r, m)``."""
+        if phi.size:
+            evaluate(kernel, self.points, x, phi)
+            solve_lower(self.lower, phi)
 
 
 def greedy_pivots(kernel: Kernel, basis: Basis, candidates: Array, tolerance: float, at_most: int | None) -> list[int]:

@@ -105,19 +105,24 @@ class SparseEngine:
         unexplained: Array = _residual(prior, _squares(phi)) / np.where(prior > 0, prior, 1.0)
         return unexplained
 
-    def absorb(self, data: Observations, at_once: int = TOGETHER) -> SparseEngine:
-        """The same basis with more data, every count positive; so many reflections are applied at once."""
-        root, size = np.asfortranarray(self.root), len(self.root)
+    def absorb(self, data: Observations, chunk: int = CHUNK, at_once: int = TOGETHER) -> SparseEngine:
+        """The same basis with more data, every count positive; so many points and reflections are taken at once."""
+        root, size, r = np.asfortranarray(self.root), len(self.root), len(self.basis)
         noise = data.noise / data.precision
         unrepresented, poorest = self.unrepresented, self.poorest
-        for start in range(0, len(noise), CHUNK):
-            part = slice(start, start + CHUNK)
-            phi = self.basis.features(self.kernel, data.points[part])
-            prior = self.kernel.diagonal(data.points[part])
+        columns = np.empty((size, 0))
+        for start in range(0, len(noise), chunk):
+            part = slice(start, start + chunk)
+            points = data.points[part]
+            if columns.shape[1] != len(points):  # all chunks but the last are written where the first was
+                columns = np.empty((size, len(points)))
+            phi = columns[:r]
+            self.basis.features_into(self.kernel, points, phi)
+            prior = self.kernel.diagonal(points)
             residual = _residual(prior, _squares(phi))
             unrepresented += float((residual / noise[part]).sum())
             poorest = max(poorest, float((residual / np.where(prior > 0, prior, 1.0)).max(initial=0.0)))
-            columns = np.concatenate([phi, data.means[part].T])
+            columns[r:] = data.means[part].T
             columns /= np.sqrt(noise[part])
             with suited_to(2 * size**2 * columns.shape[1]):
                 # Transposed, they are in the order that LAPACK takes without a copy.
