@@ -17,7 +17,7 @@ from superarm.feasible import AtMost, Exactly, WholeGroups
 from superarm.indices import Indices, beta, double_ucb
 from superarm.kernels.categories import Categories
 from superarm.kernels.linear import Linear
-from superarm.kernels.stationary import Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
+from superarm.kernels.stationary import Laplacian, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
 from superarm.learners.learners import Learners
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.decomposition.decomposition import Decomposition
@@ -137,6 +137,7 @@ __all__ = [
     "Matern12",
     "Matern32",
     "Matern52",
+    "Laplacian",
     "Linear",
     "RationalQuadratic",
     "Categories",

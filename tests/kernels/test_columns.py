@@ -11,7 +11,7 @@ from superarm.errors import InvalidArgument
 from superarm.kernels.columns import OfColumns, placed, without_places
 from superarm.kernels.kernel import gradients, names, parameters, slopes, with_parameters
 
-STATIONARY = [sa.SquaredExponential, sa.Matern12, sa.Matern32, sa.Matern52, sa.RationalQuadratic]
+STATIONARY = [sa.SquaredExponential, sa.Laplacian, sa.Matern12, sa.Matern32, sa.Matern52, sa.RationalQuadratic]
 COLOURS = np.array(["red", "green", "blue", "pink"])
 RNG = np.random.default_rng(3)
 TABLE = {

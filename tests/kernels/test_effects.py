@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from superarm.kernels.columns import OfColumns
-from superarm.kernels.effects import FARTHEST, Constant, GroupEffects, Trend
+from superarm.kernels.effects import Constant, GroupEffects, Trend
 from superarm.kernels.kernel import gradients, parameters, slopes, with_parameters
 from superarm.kernels.linear import Linear
 from superarm.kernels.stationary import Matern32, Matern52, SquaredExponential
@@ -71,7 +71,7 @@ def test_a_trend_of_features_far_away_is_a_number(far):
     k = TREND(x, x)
     assert np.isfinite(k).all()
     assert np.linalg.eigvalsh(k)[0] >= -1e-12 * k.max()
-    assert k.max() <= 1.01 * TREND.variance * FARTHEST**2
+    assert k.max() <= 1.01 * TREND.variance * TREND.farthest**2
 
 
 @pytest.mark.parametrize("base", BASES, ids=repr)

@@ -9,6 +9,7 @@ from superarm.kernels import Categories
 from superarm.kernels.kernel import Tunable, gradients, parameters, with_parameters
 from superarm.posteriors import (
     Coregionalised,
+    Laplacian,
     Linear,
     Matern12,
     Matern32,
@@ -52,7 +53,7 @@ class Brownian(Fixed):
         return (self(x, y),)
 
 
-PLAIN = [SquaredExponential, Matern12, Matern32, Matern52, RationalQuadratic, Linear]
+PLAIN = [SquaredExponential, Matern12, Matern32, Matern52, Laplacian, RationalQuadratic, Linear]
 KERNELS = [
     Categories(lengthscale=0.7, variance=2.0),
     Matern32(lengthscale=0.8) * Categories(lengthscale=1.2),

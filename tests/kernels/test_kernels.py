@@ -2,12 +2,13 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import laplacian_kernel
 
 from superarm.errors import InvalidArgument
 from superarm.kernels.combinations import ProductKernel, SumKernel
 from superarm.kernels.kernel import Kernel, evaluate
 from superarm.kernels.linear import Linear
-from superarm.kernels.stationary import Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
+from superarm.kernels.stationary import Laplacian, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
 from tests.posteriors.dense import FORMULAS, scaled_distance
 
 STATIONARY = [SquaredExponential, Matern12, Matern32, Matern52]
@@ -82,6 +83,18 @@ def test_distances_of_near_points_do_not_cancel(cls):
 def test_far_points_are_uncorrelated_without_a_warning(cls):
     k = cls()(np.array([[1e200], [-1e200]]), np.array([[0.0]]))
     np.testing.assert_array_equal(k, 0.0)
+
+
+@pytest.mark.parametrize("lengthscale", LENGTHSCALES)
+def test_jumps_are_the_laplacian_kernel_of_scikit_learn(lengthscale):
+    x, y = points(n=30, m=40)
+    x[:10], y[:20] = 30 * x[:10], 300 * y[:20]
+    y[-1] = x[-1]
+    expected = 1.7 * laplacian_kernel(*(z / np.asarray(lengthscale) for z in (x, y)), gamma=1.0)
+    k = Laplacian(lengthscale=lengthscale, variance=1.7)(x, y)
+    np.testing.assert_allclose(k, expected, rtol=1e-12, atol=1e-300)  # both round exponents of some hundreds
+    assert k[-1, -1] == 1.7
+    assert (k == 0).any()
 
 
 PROFILES = {
@@ -182,7 +195,7 @@ def test_only_kernels_combine(other):
         Matern12() * other
 
 
-@pytest.mark.parametrize("number", [-1, 5])
+@pytest.mark.parametrize("number", [-1, 6])
 def test_a_profile_that_is_not_there_is_refused(number):
     class New(SquaredExponential):
         form = number

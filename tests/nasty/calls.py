@@ -302,7 +302,7 @@ CALLS: dict[str, Call] = {
     # --- what is believed
     **{
         name: Call(_with(getattr(sa, name), lengthscale=0.5, variance=1.0, columns=None))
-        for name in ("SquaredExponential", "Matern12", "Matern32", "Matern52", "Linear", "Categories")
+        for name in ("SquaredExponential", "Matern12", "Matern32", "Matern52", "Laplacian", "Linear", "Categories")
     },
     "RationalQuadratic": Call(_with(sa.RationalQuadratic, lengthscale=0.5, variance=1.0, alpha=2.0, columns=None)),
     "posteriors.SumKernel": Call(_with(superarm.posteriors.SumKernel, first=KERNEL, second=KERNEL)),
@@ -1304,5 +1304,6 @@ INNER: dict[str, str] = dict.fromkeys(
     ),
     CHECKED,
 )
-KERNELS = ("SquaredExponential", "Matern12", "Matern32", "Matern52", "Linear", "RationalQuadratic", "Categories")
+STATIONARY = ("SquaredExponential", "Matern12", "Matern32", "Matern52", "Laplacian", "RationalQuadratic")
+KERNELS = (*STATIONARY, "Linear", "Categories")
 LEFT_OUT |= {f"{name}.__call__": CHECKED for name in (*KERNELS, "posteriors.SumKernel", "posteriors.ProductKernel")}

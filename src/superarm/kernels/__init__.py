@@ -4,7 +4,7 @@ from superarm.kernels.categories import Categories
 from superarm.kernels.combinations import ProductKernel, SumKernel
 from superarm.kernels.kernel import Kernel, Tunable
 from superarm.kernels.linear import Linear
-from superarm.kernels.stationary import Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
+from superarm.kernels.stationary import Laplacian, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
 
 __all__ = [
     "Kernel",
@@ -12,6 +12,7 @@ __all__ = [
     "Matern12",
     "Matern32",
     "Matern52",
+    "Laplacian",
     "Linear",
     "RationalQuadratic",
     "Categories",

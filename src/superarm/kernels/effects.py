@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -17,10 +16,9 @@ from superarm.arguments import Array, Mask
 from superarm.kernels.combinations import Combinable
 from superarm.kernels.in_place import InPlace
 from superarm.kernels.kernel import Kernel, evaluate, gradients, names, parameters, slopes, with_parameters
+from superarm.kernels.standardised import Standardised
 from superarm.kernels.stationary import loops, slope_loops
 from superarm.storage import storable
-
-FARTHEST = 1e6  # scales of a trend
 
 
 @storable
@@ -48,32 +46,22 @@ class Constant(Combinable):
 
 @storable
 @dataclass(frozen=True, kw_only=True)
-class Trend(InPlace, Combinable):
+class Trend(Standardised):
     """Linear functions of standardised features, ``k(x, y) = variance * mean_d (x_d - o_d) (y_d - o_d) / s_d^2``.
 
     Only the variance is learnt. A feature a million scales away from the origin, or more, counts as that far.
     """
 
-    origin: tuple[float, ...]  # o
-    scale: tuple[float, ...]  # s
-    variance: float = 1.0
+    farthest = 1e6
 
-    @cached_property
-    def _scaling(self) -> tuple[Array, Array, float]:
-        """What is subtracted from features, what they are divided by, and how far they may be then."""
-        root = math.sqrt(len(self.scale))
-        return np.array(self.origin), np.array(self.scale) * root, FARTHEST / root
-
-    def _standardised(self, x: Array) -> Array:
-        scaled: Array = loops().standardised(np.ascontiguousarray(x), *self._scaling)
-        return scaled
+    @property
+    def _units(self) -> float:
+        return math.sqrt(len(self.scale))  # a sum of products is a mean then
 
     def into(self, x: Array, y: Array, out: Array) -> None:
         """Write k(x_i, y_j) into out ``(n, m)``."""
         # Dimension by dimension, as in `diagonal`.
-        rows = self._standardised(x)
-        columns = np.ascontiguousarray((rows if y is x else self._standardised(y)).T)
-        loops().products(rows, columns, self.variance, out)
+        loops().products(*self._rows_and_columns(x, y), self.variance, out)
 
     def diagonal(self, x: Array) -> Array:
         k = np.zeros(len(x))
@@ -81,18 +69,6 @@ class Trend(InPlace, Combinable):
             k += np.square(a)
         k *= self.variance
         return k
-
-    def _names(self) -> tuple[str, ...]:
-        return ("variance",)
-
-    def parameters(self) -> Array:
-        return np.array([self.variance])
-
-    def with_parameters(self, values: Array) -> Trend:
-        return replace(self, variance=float(values[0]))
-
-    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
-        return (self(x, y),)
 
     def slopes(self, x: Array, w: Array) -> Array:
         z = self._standardised(x)

@@ -52,9 +52,10 @@ def reduced(x):
 def fill(form, x, columns, reciprocals, variance, out):
     """``out[i, j] = variance * profile(r^2)`` for x ``(n, D)`` and columns ``(D, m)``; see `stationary`.
 
-    Forms: 0 r^2 itself, 1 squared exponential, 2 Matern-1/2, 3 Matern-3/2, 4 Matern-5/2. A new one takes the next
-    number and a branch that, for every j, finds r^2 in ``row[j]``, leaves there its polynomial times the p of
-    ``reduced``, and puts the k of ``reduced`` in ``power[j]``: what comes after the branches multiplies by 2^k.
+    Forms: 0 r^2 itself, 1 squared exponential, 2 Matern-1/2, 3 Matern-3/2, 4 Matern-5/2, 5 Laplacian, which has the
+    sum of the distances along each dimension in place of r^2. A new one takes the next number and a branch that, for
+    every j, finds r^2 in ``row[j]``, leaves there its polynomial times the p of ``reduced``, and puts the k of
+    ``reduced`` in ``power[j]``: what comes after the branches multiplies by 2^k.
     """
     n, m = out.shape
     power = np.empty(m)
@@ -63,7 +64,11 @@ def fill(form, x, columns, reciprocals, variance, out):
         row = out[i]
         for d in range(x.shape[1]):
             a, reciprocal, column = x[i, d], reciprocals[d], columns[d]
-            if d == 0:
+            if form == 5:
+                for j in range(m):
+                    distance = abs((a - column[j]) * reciprocal)
+                    row[j] = distance if d == 0 else row[j] + distance
+            elif d == 0:
                 for j in range(m):
                     difference = (a - column[j]) * reciprocal
                     row[j] = difference * difference
@@ -74,6 +79,11 @@ def fill(form, x, columns, reciprocals, variance, out):
         if form == 1:
             for j in range(m):
                 s = 0.5 * row[j]
+                p, power[j] = reduced(min(s, VANISHED))
+                row[j] = p if s < VANISHED else 0.0
+        elif form == 5:
+            for j in range(m):
+                s = row[j]
                 p, power[j] = reduced(min(s, VANISHED))
                 row[j] = p if s < VANISHED else 0.0
         elif form == 2:
@@ -122,6 +132,25 @@ def products(x, columns, variance, out):
 
 
 @compiled
+def interactions(x, columns, of_two, of_three, out):
+    """``out[i, j] = of_two * e_2 + of_three * e_3``: e_m is the sum of the products of m different x[i, d] y[d, j]."""
+    n, m = out.shape
+    first, second, third = np.empty(m), np.empty(m), np.empty(m)
+    for i in range(n):
+        first[:], second[:], third[:] = 0.0, 0.0, 0.0
+        for d in range(x.shape[1]):
+            a, column = x[i, d], columns[d]
+            for j in range(m):
+                product = a * column[j]
+                third[j] += second[j] * product
+                second[j] += first[j] * product
+                first[j] += product
+        row = out[i]
+        for j in range(m):
+            row[j] = of_two * second[j] + of_three * third[j]
+
+
+@compiled
 def standardised(x, origin, divisor, farthest):
     """``(x[i, d] - origin[d]) / divisor[d]``, and no farther from 0 than ``farthest``, ``(n, D)``."""
     scaled = np.empty(x.shape)
@@ -163,6 +192,7 @@ def warm_up() -> None:
     """Load, or compile, every loop."""
     fill(1, np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1), 1.0, np.empty((1, 1)))
     products(np.zeros((1, 1)), np.zeros((1, 1)), 1.0, np.empty((1, 1)))
+    interactions(np.zeros((1, 1)), np.zeros((1, 1)), 1.0, 1.0, np.empty((1, 1)))
     unequal(np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1), 1.0, np.empty((1, 1)))
     standardised(np.zeros((1, 1)), np.zeros(1), np.ones(1), 1.0)
     add_effects(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1), 1.0, 1.0, 1.0, np.zeros((1, 1)))

@@ -22,7 +22,8 @@ def contract(form, columns, reciprocals, w):
     """Sums over all pairs i, j of points, columns ``(D, n)``, with symmetric weights w ``(n, n)``.
 
     With a_d the square of a scaled difference, r^2 = sum_d a_d and the profile f of the form (see
-    :func:`~superarm.kernels.loops.fill`; form 0 has the slope 1 in place of -2 f'):
+    :func:`~superarm.kernels.loops.fill`; form 0 has the slope 1 in place of -2 f', and form 5 the scaled difference
+    itself as a_d and -f' in place of -2 f'):
 
     - sum_ij w_ij f(r^2)
     - sum_ij w_ij (-2 f'(r^2)) a_d for each dimension, ``(D,)``
@@ -40,13 +41,19 @@ def contract(form, columns, reciprocals, w):
             a = column[i]
             for j in range(i):
                 difference = (a - column[j]) * reciprocal
-                profile[j] += min(difference * difference, FARTHEST)
+                profile[j] += min(abs(difference) if form == 5 else difference * difference, FARTHEST)
         if form == 0:
             for j in range(i):
                 slope[j] = 1.0
         elif form == 1:
             for j in range(i):
                 s = 0.5 * profile[j]
+                p, power[j] = reduced(min(s, VANISHED))
+                p = p if s < VANISHED else 0.0
+                profile[j], slope[j] = p, p
+        elif form == 5:
+            for j in range(i):
+                s = profile[j]
                 p, power[j] = reduced(min(s, VANISHED))
                 p = p if s < VANISHED else 0.0
                 profile[j], slope[j] = p, p
@@ -90,7 +97,7 @@ def contract(form, columns, reciprocals, w):
             a = column[i]
             for j in range(i):
                 difference = (a - column[j]) * reciprocal
-                mine[j] += slope[j] * min(difference * difference, FARTHEST)
+                mine[j] += slope[j] * min(abs(difference) if form == 5 else difference * difference, FARTHEST)
     # Every pair was met once, and a point with itself has r = 0.
     value = 2.0 * total.sum()
     if form > 0:

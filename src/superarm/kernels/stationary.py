@@ -1,4 +1,4 @@
-"""The stationary kernels: squared exponential, Matern 1/2, 3/2, 5/2, rational quadratic.
+"""The stationary kernels: squared exponential, Matern 1/2, 3/2, 5/2, Laplacian, rational quadratic.
 
 Write r for the scaled distance, ``r^2 = sum_d a_d`` with ``a_d = (x_d - y_d)^2 / l_d^2``. The differences are taken
 before scaling and squaring: for near points they are exact, whereas |x|^2 + |y|^2 - 2 x.y would turn a rounding of
@@ -125,6 +125,26 @@ class Matern52(Stationary):
         decay = self.variance * (1.0 + s) * np.exp(-s)
         slope = (5.0 / 3.0) * decay
         return (*(slope * part for part in parts), decay + (5.0 / 3.0) * r2 * self.variance * np.exp(-s))
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Laplacian(Stationary):
+    """Paths that jump along single features, ``k(x, y) = variance * exp(-sum_d |x_d - y_d| / l_d)``.
+
+    Cut space at random places across random features again and again, and give every cell a value of its own: this is
+    how two points correlate then, by the probability that no cut has parted them (Balog et al., 2016: the Mondrian
+    kernel).
+    """
+
+    form = 5
+    slopes = Stationary._slopes
+
+    def gradients(self, x: Array, y: Array) -> tuple[Array, ...]:
+        apart = [np.abs(np.subtract.outer(x[:, d], y[:, d]) * r) for d, r in enumerate(self.reciprocals(x, y))]
+        parts = self.by_lengthscale([np.minimum(each, FARTHEST, out=each) for each in apart])
+        k = self.variance * np.exp(-sum(parts[1:], parts[0]))
+        return (*(k * part for part in parts), k)
 
 
 @storable(upgrade=of_all_columns)

@@ -2,6 +2,7 @@
 
 from superarm.kernels import (
     Kernel,
+    Laplacian,
     Linear,
     Matern12,
     Matern32,
@@ -28,6 +29,7 @@ __all__ = [
     "Matern12",
     "Matern32",
     "Matern52",
+    "Laplacian",
     "Linear",
     "RationalQuadratic",
     "SumKernel",

@@ -7,7 +7,7 @@ from typing import Any
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.kernels.categories import Categories
 from superarm.kernels.linear import Linear
-from superarm.kernels.stationary import Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
+from superarm.kernels.stationary import Laplacian, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential
 from superarm.oracles.automatic import Automatic
 from superarm.oracles.greedy import Greedy
 from superarm.policies.baselines.acc_ucb import ACCUCB
@@ -29,7 +29,7 @@ CLASSES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         *(ExactPosterior, GaussianProcess, Independent, Coregionalised),
-        *(SquaredExponential, Matern12, Matern32, Matern52, RationalQuadratic, Linear, Categories),
+        *(SquaredExponential, Matern12, Matern32, Matern52, Laplacian, RationalQuadratic, Linear, Categories),
         *(Automatic, Greedy),
     )
 }

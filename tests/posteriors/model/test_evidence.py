@@ -59,6 +59,7 @@ def test_more_smoothness_than_is_believed_needs_more():
     assert [(type(rival.base), needed) for rival, _, needed in rivals] == [
         (sa.SquaredExponential, 3.0),
         (sa.Matern32, 1.0),
+        (sa.Laplacian, 2.0),
     ]
 
 

@@ -15,7 +15,6 @@ from superarm.posteriors.history import collapse
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.learning.problem import Part, Problem, fit, theta_of
 from superarm.posteriors.learning.row_noise import RowNoise
-from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.log import Log
 from superarm.posteriors.model.rivals import Change, Known, Rivals
 from superarm.posteriors.model.shape import Shape
@@ -72,12 +71,12 @@ class Judgement:
         better = before is None or (found is not None and found[0] > before[0] + nats)
         return learnt if better else given
 
-    def best(self, now: Shape, given: Shape, features: Features | None = None) -> tuple[Shape, Shape]:
+    def best(self, now: Shape, given: Shape, *, guessed: bool = False) -> tuple[Shape, Shape]:
         """The best of the present shape, which was fitted before, and its rivals, and what is given of it.
 
-        With ``features``, nothing was given, and whether 0-or-1 features are smooth ones is in question, too.
+        Where the kernel was ``guessed``, whether 0-or-1 features are smooth ones is in question, too.
         """
-        changes = self.rivals.all(features)
+        changes = self.rivals.all(guessed=guessed)
         return self._best(now, given, changes)[:2]
 
     def drifting(self, now: Shape, given: Shape) -> tuple[Shape, Shape]:

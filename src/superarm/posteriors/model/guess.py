@@ -11,6 +11,7 @@ from superarm.kernels.categories import Categories
 from superarm.kernels.columns import OfColumns
 from superarm.kernels.combinations import ProductKernel, SumKernel
 from superarm.kernels.effects import Trend
+from superarm.kernels.interactions import FEWEST, Interactions
 from superarm.kernels.kernel import Kernel
 from superarm.kernels.stationary import Matern52
 from superarm.posteriors.model.features import Features
@@ -41,6 +42,16 @@ def guessed_kernel(features: Features, variance: float, *, every_column: bool) -
         parts.append(_of(Categories(lengthscale=(1.0,) * len(categories), variance=variance), categories, features))
     parts += [_of(Categories(variance=variance), categories[i : i + 1], features) for i in range(len(categories))]
     return reduce(SumKernel, parts)
+
+
+def guessed_interactions(features: Features, variance: float) -> Kernel | None:
+    """Products of the graded features; None where they are too few."""
+    graded = features.graded
+    if len(graded) < FEWEST or features.binary[graded].any():
+        return None
+    origin, scale = features.mean[graded], features.scale[graded]
+    kernel = Interactions(origin=tuple(origin.tolist()), scale=tuple(scale.tolist()), variance=variance)
+    return _of(kernel, graded, features)
 
 
 def _of(kernel: Kernel, columns: IntArray, features: Features) -> Kernel:

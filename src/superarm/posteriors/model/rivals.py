@@ -14,8 +14,11 @@ from typing import TypedDict
 import numpy as np
 
 from superarm.arguments import IntArray
-from superarm.kernels.stationary import Matern32, Matern52, SquaredExponential, Stationary
+from superarm.kernels.columns import OfColumns
+from superarm.kernels.interactions import interactions_of, with_interactions, without_interactions
+from superarm.kernels.stationary import Laplacian, Matern32, Matern52, SquaredExponential, Stationary
 from superarm.posteriors.model.features import Features
+from superarm.posteriors.model.guess import guessed_interactions
 from superarm.posteriors.model.log import Log
 from superarm.posteriors.model.shape import (
     MEMORY,
@@ -33,6 +36,8 @@ from superarm.posteriors.model.standing import Promised
 ADOPTED = 3.0  # nats by which a shape with more in it must be better
 TELLING = 100  # rows from which on that is asked of group effects in full: a few outcomes cannot tell that groups agree
 SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter; ADOPTED of more than was given
+JUMPS = 2.0  # the same of functions that jump: few noisy outcomes look as if they did
+PRODUCTS = 1.0  # nats by which outcomes must speak against products of features: they widen what is believed
 MOVES = 6.0  # nats by which a drift must be better: it is looked for more often than the rest
 MOVES_TOO = 2.0  # the same where the other output drifts
 SHORTEST = 4.0  # rounds that outcomes must be of before a drift is looked for
@@ -44,7 +49,7 @@ FRESH = (False, False, True)
 STAYING = (OFFSET, DEVIATION)
 # Which group effects there may be (offset, deviation, fresh), and how many parts each counts as.
 EFFECTS = {NOTHING: 0, DEVIATION: 1, OFFSET: 1, FRESH: 1, (True, False, True): 2}
-KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32)  # the smoothest first
+KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32, Laplacian)  # the smoothest first
 
 Rival = tuple[Shape, Shape, float]  # a shape, what is given of it, and the nats by which it must be better
 Change = Callable[[Shape, Shape, float], Iterator[Rival]]
@@ -57,6 +62,7 @@ class Known(TypedDict, total=False):
     drifts: bool  # whether the other output drifts
     differ: bool  # whether groups are presumed to differ, as they do in the other output
     promised: Promised | None  # what the thresholds of groups may tell of them
+    features: Features | None  # what all arms that arrived are like
     beside: tuple[int, ...] | None  # all features but those that only spell the group, where there are such
 
 
@@ -71,14 +77,16 @@ class Rivals:
     drifts: bool = False
     differ: bool = False
     promised: Promised | None = None
+    features: Features | None = None
     beside: tuple[int, ...] | None = None
 
-    def all(self, features: Features | None) -> tuple[Change, ...]:
-        """Changes to be tried in turn; with ``features``, nothing was given, and these may be smooth ones or not."""
-        smoothness = partial(self.smoothness, SMOOTHER if features is not None else ADOPTED)
+    def all(self, *, guessed: bool) -> tuple[Change, ...]:
+        """Changes to be tried in turn; where the kernel was ``guessed``, features of 0 and 1 may be smooth or not."""
+        smoothness = partial(self.smoothness, SMOOTHER if guessed else ADOPTED)
         # What drifts looks like groups that differ, and the other way round: they compete, and may both be right.
         groups = (self.thresholds, self.spelled, self.effects_or_moves)
-        return (*groups, self.moves, smoothness, self.lengthscales, partial(self.columns, features))
+        columns = (self.columns,) if guessed else ()
+        return (*groups, self.moves, smoothness, self.lengthscales, self.interactions, *columns)
 
     def thresholds(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """Groups whose outcomes lie around their thresholds, or no longer."""
@@ -182,7 +190,8 @@ class Rivals:
                 continue
             base, its_base = with_stationary(now.base, kind), with_stationary(given.base, kind)
             if base is not None and its_base is not None:
-                yield replace(now, base=base), replace(given, base=its_base), needed
+                jumps = JUMPS if kind is Laplacian else 0.0
+                yield replace(now, base=base), replace(given, base=its_base), max(needed, jumps)
 
     def lengthscales(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """One lengthscale for each feature."""
@@ -192,8 +201,19 @@ class Rivals:
             if base is not None and its_base is not None:
                 yield replace(now, base=base), replace(given, base=its_base), ADOPTED
 
-    def columns(self, features: Features | None, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+    def interactions(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
+        """Products of features beside the smooth function, or no longer."""
+        part = None if self.features is None else guessed_interactions(self.features, variance)
+        if interactions_of(now.base) is not None:
+            bases = [without_interactions(shape.base) for shape in (now, given)]
+            yield replace(now, base=bases[0]), replace(given, base=bases[1]), PRODUCTS
+        elif part is not None and not isinstance(now.base, OfColumns):
+            bases = [with_interactions(shape.base, part) for shape in (now, given)]
+            yield replace(now, base=bases[0]), replace(given, base=bases[1]), -PRODUCTS
+
+    def columns(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """Features that are 0 or 1 as part of the smooth function, or not."""
+        features = self.features
         if features is None or len(features.graded) == len(features.numbers):
             return
         every = not now.every_column

@@ -13,10 +13,12 @@ from superarm.kernels.columns import OfColumns, placed
 from superarm.kernels.combinations import PairOfKernels, ProductKernel, SumKernel
 from superarm.kernels.effects import Constant, GroupEffects, Trend
 from superarm.kernels.fading import Fading
+from superarm.kernels.interactions import interactions_of, with_interactions
 from superarm.kernels.kernel import Kernel, parameters
 from superarm.kernels.scaled import ScaledKernel
 from superarm.kernels.seasons import Seasons
-from superarm.kernels.stationary import Stationary
+from superarm.kernels.standardised import Standardised
+from superarm.kernels.stationary import Laplacian, Stationary
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.guess import guessed_kernel
 from superarm.posteriors.model.standing import Promised, Slope
@@ -28,6 +30,7 @@ DEVIATION = 0.1  # the same of a function of a group's own
 NORMAL, BINARY, COUNT = "normal", "binary", "count"
 MEMORY = 3.0  # the same of the memory, as a multiple of the rounds that outcomes are of
 SEASON = 0.3  # the same of what returns with a season, as a share of the variance of what stays
+LONGER = 3.0  # lengthscales of a kernel whose paths jump, as multiples of those of others
 EFFECT = 0.3  # first guess of the variance of a group effect, as a share of that of the shared function
 
 
@@ -190,10 +193,13 @@ class Shape:
         return same and sizes and moves and groups and self.kind == other.kind
 
     def in_kind_of(self, other: Shape) -> Shape:
-        """With the stationary kernel of the kind that another shape has."""
+        """With the stationary kernel of the kind that another shape has, and with its interactions."""
         kind = stationary_kind(other.base)
-        base = None if kind is None else with_stationary(self.base, kind)
-        return self if base is None else replace(self, base=base)
+        base = (None if kind is None else with_stationary(self.base, kind)) or self.base
+        products = interactions_of(other.base)
+        if products is not None:
+            base = with_interactions(base, scaled(products, self.constant / float(parameters(products)[0])))
+        return replace(self, base=base)
 
     def rescaled(self, mean: float, factor: float, variance: float) -> Shape:
         """About another mean, not well known, and with standard deviations multiplied by a factor."""
@@ -216,7 +222,7 @@ def scaled(kernel: Kernel, factor: float) -> Kernel:
         return SumKernel(scaled(kernel.first, factor), scaled(kernel.second, factor))
     if isinstance(kernel, ProductKernel):
         return ProductKernel(scaled(kernel.first, factor), kernel.second)
-    if isinstance(kernel, ScaledKernel | Trend):
+    if isinstance(kernel, ScaledKernel | Standardised):
         return replace(kernel, variance=kernel.variance * factor)
     if isinstance(kernel, OfColumns):
         return replace(kernel, base=scaled(kernel.base, factor))
@@ -240,8 +246,16 @@ def parts_of(kernel: Kernel) -> Iterator[Kernel]:
 
 
 def with_stationary(kernel: Kernel, kind: type[Stationary]) -> Kernel | None:
-    """The kernel with the first of its stationary parts replaced by one of another kind; None where there is none."""
-    return _changed(kernel, lambda part, _: kind(lengthscale=part.lengthscale, variance=part.variance), 0)
+    """The kernel with the first of its stationary parts replaced by one of another kind; None where there is none.
+
+    Correlations fall at once with the distance where paths jump, so lengthscales are longer then.
+    """
+
+    def replaced(part: Stationary, _: int) -> Stationary:
+        longer = LONGER ** ((kind is Laplacian) - isinstance(part, Laplacian))
+        return kind(lengthscale=np.multiply(part.lengthscale, longer), variance=part.variance)
+
+    return _changed(kernel, replaced, 0)
 
 
 def of_columns(kernel: Kernel, columns: tuple[int, ...]) -> Kernel | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from superarm.kernels.columns import OfColumns
+from superarm.kernels.interactions import interactions_of, without_interactions
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.model.shape import BINARY, COUNT, NORMAL, Effects, Shape, stationary_kind
 
@@ -51,8 +52,16 @@ def _changes(old: Shape | None, new: Shape) -> Iterator[str]:
         yield spelled_in_words(new)
     if stationary_kind(new.base) is not stationary_kind(old.base):
         yield f"smoothness of {getattr(stationary_kind(new.base), '__name__', 'another kernel')}"
-    elif len(parameters(new.base)) != len(parameters(old.base)):
+    elif len(parameters(without_interactions(new.base))) != len(parameters(without_interactions(old.base))):
         yield "one lengthscale for each feature"
+    if (interactions_of(new.base) is None) != (interactions_of(old.base) is None):
+        yield interactions_in_words(new)
+
+
+def interactions_in_words(shape: Shape) -> str:
+    """Whether products of features are part of the function."""
+    beside = "products of features are added to" if interactions_of(shape.base) else "products of features left"
+    return f"{beside} the smooth function"
 
 
 def effects_in_words(effects: Effects) -> str:

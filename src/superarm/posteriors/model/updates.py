@@ -157,7 +157,14 @@ def _shape(
     differ = model.shapes is not None and model.shapes[1 - output].effects.present in STAYING
     differ |= promised is not None
     beside = beside_labels(model.log, model.features) if search and model.given is not None else None
-    known = Known(returned=model.returned, drifts=drifts, differ=differ, promised=promised, beside=beside)
+    known = Known(
+        returned=model.returned,
+        drifts=drifts,
+        differ=differ,
+        promised=promised,
+        features=model.features,
+        beside=beside,
+    )
     judgement = Judgement.of(model.log, output, learning, rng, noise=uneven, **known)
     if not by_itself:
         given = given.having(now, given.size(model.log.contexts), model.log.span)
@@ -165,7 +172,7 @@ def _shape(
         if uneven is not None and model.given is not None and now.alike(given):
             now = judgement.trusted(now, given, TRUST)
     if search:
-        best, given = judgement.best(now, given, None if model.given is not None else model.features)
+        best, given = judgement.best(now, given, guessed=model.given is None)
         changed |= not best.alike(now)
         now = best
     if now.promised is not None:  # few groups say little of how much groups may differ, and certificates rest on it

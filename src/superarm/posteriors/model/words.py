@@ -11,8 +11,9 @@ from superarm.kernels.categories import Categories
 from superarm.kernels.columns import OfColumns
 from superarm.kernels.combinations import ProductKernel, SumKernel
 from superarm.kernels.effects import Constant, Trend
+from superarm.kernels.interactions import Interactions
 from superarm.kernels.kernel import Kernel
-from superarm.kernels.stationary import Stationary
+from superarm.kernels.stationary import Laplacian, Stationary
 from superarm.posteriors.model.shape import Shape
 from superarm.posteriors.model.story import drift_in_words, effects_in_words, seasons_in_words
 
@@ -47,9 +48,11 @@ def kernel_in_words(kernel: Kernel) -> str:
         return f"a constant (size {math.sqrt(kernel.variance):.3g})"
     if isinstance(kernel, Trend):
         return f"linear (size {math.sqrt(kernel.variance):.3g})"
+    if isinstance(kernel, Interactions):
+        return f"products of features (size {math.sqrt(kernel.variance):.3g})"
     if isinstance(kernel, Stationary):
-        size = math.sqrt(kernel.variance)
-        return f"smooth ({type(kernel).__name__}, size {size:.3g}, {_lengthscales(kernel)})"
+        size, way = math.sqrt(kernel.variance), "with jumps" if isinstance(kernel, Laplacian) else "smooth"
+        return f"{way} ({type(kernel).__name__}, size {size:.3g}, {_lengthscales(kernel)})"
     if isinstance(kernel, Categories):
         size, scales = math.sqrt(kernel.variance), np.atleast_1d(kernel.lengthscale)
         each = ", ".join(f"{correlation:.2g}" for correlation in np.exp(-(scales**-2.0)).tolist())
