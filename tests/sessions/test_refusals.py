@@ -3,6 +3,7 @@
 import json
 import os
 from datetime import timedelta
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -290,6 +291,35 @@ def test_after_an_erasure_verify_and_explain_say_what_is_gone(session):
     gone = session.redact(label="shop 1").replayable_from
     found = session.verify()
     assert (found.redacted, found.replayable_from) == (4, gone)
+
+
+# --- numbers
+
+
+def test_a_deadline_ends_before_calendars_do(tmp_path):
+    for long in (timedelta.max, 1e308):
+        with pytest.raises(InvalidArgument, match="deadline: expected at most 1000 years; None: for ever"):
+            Session.open(tmp_path / "t.db", policy=policy(), deadline=long)
+    assert not (tmp_path / "t.db").exists()
+
+
+def test_cells_of_a_frame_hold_one_thing_each(session):
+    decision = session.decide(a_round(1))
+    seq = session.seq
+    row = {"decision": [decision.id], "arm": [int(decision.arms[0])], "outcome_1": [0.1], "outcome_2": [0.2]}
+    for column, cell in (
+        ("arm", Decimal("sNaN")),
+        ("arm", pl.col("a")),
+        ("arm", [1]),
+        ("outcome_1", [0.1]),
+        ("outcome_1", [[0.1]]),
+        ("outcome_2", (0.1,)),
+        ("outcome_2", np.array([0.1])),
+        ("outcome_2", pd.Series([0.1])),
+    ):
+        with pytest.raises(InvalidArgument, match=f"in row 0, column {column}"):
+            session.observe_many(pd.DataFrame(row | {column: pd.Series([cell], dtype=object)}))
+    assert session.seq == seq
 
 
 # --- words

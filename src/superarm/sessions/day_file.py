@@ -83,7 +83,8 @@ def _numbers(frame: Any, column: str) -> Array:
         return as_floats("frame", values, "outcomes that are numbers")
     except InvalidArgument:
         for row, value in enumerate(values.tolist()):
-            as_floats("frame", [value], f"outcomes that are numbers, unlike {_at(safe_repr(value), row, column)}")
+            cell = np.fromiter([value], dtype=object)  # whatever it is: a list stays one
+            as_floats("frame", cell, f"outcomes that are numbers, unlike {_at(safe_repr(value), row, column)}")
         raise
 
 
@@ -101,7 +102,7 @@ def _by_decision(frame: Any) -> tuple[dict[Any, Rows], dict[Any, int]]:
     for row, (id, arm, one, two, sample) in enumerate(zip(decisions, arms, *pairs, samples, strict=True)):
         if not isinstance(id, str):
             raise InvalidArgument("frame", "ids of decisions", _at(safe_repr(id), row, "decision"))
-        if not isinstance(arm, Hashable):
+        if not _is_hashable(arm):
             raise InvalidArgument("frame", "numbers or ids of arms", _at(safe_repr(arm), row, "arm"))
         first.setdefault(id, row)
         rows = told.setdefault(id, {})
@@ -110,6 +111,15 @@ def _by_decision(frame: Any) -> tuple[dict[Any, Rows], dict[Any, int]]:
         pairs_of.append([float(one), float(two)])
         numbers.append(row)
     return told, first
+
+
+def _is_hashable(arm: Any) -> bool:
+    """Whether it can be looked up; some types only say so."""
+    try:
+        hash(arm)
+    except TypeError:
+        return False
+    return True
 
 
 def _merged(

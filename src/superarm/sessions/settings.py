@@ -12,6 +12,7 @@ from superarm.errors import InvalidArgument, safe_repr
 from superarm.round import LARGEST
 from superarm.words import span
 
+LONGEST = 365_000 * 86400.0  # seconds of a deadline: calendars end
 SPANS = ("deadline", "rebase_after", "keep_rounds")  # in seconds
 
 
@@ -53,7 +54,7 @@ class Settings:
         """Check what a user gives."""
         return cls(
             outcome_range=None if outcome_range is None else interval("outcome_range", outcome_range),
-            deadline=None if deadline is None else seconds("deadline", deadline, positive),
+            deadline=None if deadline is None else _deadline(deadline),
             silence=None if silence is None else _silence(silence),
             rebase_after=None if rebase_after is None else seconds("rebase_after", rebase_after),
             keep_rounds=None if keep_rounds is None else seconds("keep_rounds", keep_rounds),
@@ -106,6 +107,13 @@ def seconds(argument: str, value: Any, check: Callable[[str, Any], float] = non_
         number = "a positive number" if check is positive else "a number"
         expected = f"{number} of seconds, or a datetime.timedelta, as timedelta(days=7)"
         raise InvalidArgument(argument, expected, error.came) from None
+
+
+def _deadline(value: Any) -> float:
+    found = seconds("deadline", value, positive)
+    if found > LONGEST:
+        raise InvalidArgument("deadline", "at most 1000 years; None: for ever", span(found))
+    return found
 
 
 def _silence(value: Any) -> tuple[float | None, float | None]:
