@@ -250,7 +250,7 @@ def _whole_array(values: Any) -> npt.NDArray[Any] | None:
 
 def _number(item: Any) -> Any:
     """An item of an array of objects, as one that floats are made of."""
-    if isinstance(item, (str, bytes, list, tuple, *TIMES)) or getattr(item, "ndim", 0):
+    if isinstance(item, (str, bytes, list, tuple, *TIMES)) or (hasattr(item, "ndim") and item.ndim):
         raise TypeError
     return math.nan if item is None or type(item).__name__ == "NAType" else item  # pandas' NA
 
