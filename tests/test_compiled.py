@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import threading
 import time
 from types import ModuleType, SimpleNamespace
 
@@ -108,3 +109,44 @@ def test_many_contexts_are_learnt_by_all_threads_and_predicted_by_one():
     kernel.seen.clear()
     posterior.predict(np.random.default_rng(1).random((1000, 1)))
     assert kernel.seen == {1}
+
+
+def test_no_thread_changes_the_threads_of_others():
+    """The first of those inside sets the number, and the last sets it back; a large product waits for its turn."""
+    inside, leave, seen = threading.Event(), threading.Event(), []
+
+    def small():
+        with suited_to(0):
+            inside.set()
+            leave.wait(30)
+            seen.append(("small", threads()))
+
+    def large():
+        with suited_to(LARGE):
+            seen.append(("large", threads()))
+
+    first = threading.Thread(target=small)
+    first.start()
+    assert inside.wait(30)
+    with suited_to(0):
+        pass
+    assert threads() == {1}  # the other one is still inside
+    other = threading.Thread(target=large)
+    other.start()
+    other.join(0.2)
+    assert other.is_alive()
+    leave.set()
+    for thread in (first, other):
+        thread.join(30)
+    assert seen == [("small", {1}), ("large", {2})]
+    assert threads() == {2}
+
+
+def test_whoever_is_inside_goes_on():
+    with suited_to(LARGE):
+        with suited_to(0):
+            assert threads() == {1}
+        assert threads() == {2}
+    with suited_to(0), suited_to(LARGE):
+        assert threads() == {1}
+    assert threads() == {2}

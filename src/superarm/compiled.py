@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -65,16 +66,90 @@ def _libraries() -> tuple[Any, ...]:
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
+class _Turns:
+    """Who multiplies now: any number of threads small products, or one thread a large one.
+
+    How many threads a library takes is a number of the whole process, and the last bits of a sum depend on it. Who
+    changed it while others compute would change their results.
+    """
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.own = threading.local()  # of each thread: whether it is inside already
+        self.small, self.large, self.wait = 0, False, 0
+        self.several: list[tuple[Any, int]] = []  # libraries that took more than one thread, and how many
+
+    def begin(self, small: bool) -> None:
+        with self.changed:
+            if small:
+                self.changed.wait_for(lambda: not self.large and not self.wait)
+                self.small += 1
+                if self.small == 1:
+                    self.several = _one_thread()
+            else:
+                self.wait += 1
+                self.changed.wait_for(lambda: not self.large and not self.small)
+                self.wait -= 1
+                self.large = True
+
+    def end(self, small: bool) -> None:
+        with self.changed:
+            if small:
+                self.small -= 1
+                if not self.small:
+                    _back(self.several)
+            else:
+                self.large = False
+            self.changed.notify_all()
+
+
+_turns = _Turns()
+
+
+def _alone() -> None:
+    """In a process that was forked no other thread is left."""
+    global _turns
+    _back(_turns.several)
+    _turns = _Turns()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_alone)
+
+
+def _one_thread() -> list[tuple[Any, int]]:
+    several = [(lib, threads) for lib in _libraries() if (threads := lib.get_num_threads()) != 1]
+    for lib, _ in several:
+        _set(lib, 1)
+    return several
+
+
+def _back(several: list[tuple[Any, int]]) -> None:
+    for lib, threads in several:
+        _set(lib, threads)
+    several.clear()
+
+
+def _set(lib: Any, threads: int) -> None:
+    # threadpoolctl lets one thread of a process set it, and does nothing for others; here they take turns.
+    getattr(lib, "_real_set_num_threads", lib.set_num_threads)(threads)
+
+
 @contextmanager
 def suited_to(products: float) -> Iterator[None]:
     """One thread for fewer multiplications than LARGE, where several would wait for each other; else all threads."""
-    several = []
-    for lib in _libraries() if products < LARGE else ():
-        if (threads := lib.get_num_threads()) != 1:
-            several.append((lib, threads))
-            lib.set_num_threads(1)
+    turns, small = _turns, products < LARGE
+    if getattr(turns.own, "inside", False):  # whoever is inside may go on: one that is large has the process alone
+        several = _one_thread() if small and turns.large else []
+        try:
+            yield
+        finally:
+            _back(several)
+        return
+    turns.begin(small)
+    turns.own.inside = True
     try:
         yield
     finally:
-        for lib, threads in several:
-            lib.set_num_threads(threads)
+        turns.own.inside = False
+        turns.end(small)

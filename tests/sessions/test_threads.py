@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import superarm as sa
 from superarm.sessions import running
@@ -233,3 +234,28 @@ def test_behind_is_nobodys_business(tmp_path):
     timer.start()
     assert session.decide(**PARTS).t == 1
     timer.join()
+
+
+@pytest.mark.slow
+def test_threads_leave_each_others_last_bits_alone(tmp_path):
+    """The number of threads of a product is the whole process's: who set it alone would change the sums of others."""
+
+    def decided(number):
+        rng = np.random.default_rng(number)
+        with sa.Session.open(tmp_path / f"{number}.db", policy=sa.CautiousTCGPUCB(), durability="normal") as session:
+            for _ in range(100):
+                made = session.decide(
+                    contexts=rng.uniform(size=(4, 1)),
+                    groups=["x", "x", "y", "y"],
+                    constraint=sa.Sum() >= 0.1,
+                    feasible=sa.AtMost(2),
+                )
+                if len(made.arms):
+                    session.observe(made.id, made.arms, rng.uniform(size=(len(made.arms), 2)).round(3))
+
+    with threadpool_limits(2, user_api="blas"):
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(decided, range(3)))
+        for number in range(3):
+            with sa.Session.open(tmp_path / f"{number}.db", durability="normal") as session:
+                assert session.verify().ok

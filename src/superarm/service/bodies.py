@@ -77,7 +77,7 @@ class RoundSent(Sent, frozen=True, kw_only=True):
     safe: list[bool] | None = None
     catalogue: str | None = None
     rows: list[Annotated[int, Meta(ge=0, le=2**31)]] | None = None
-    t: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    t: Annotated[int, Meta(ge=1, le=10**14)] | None = None
     version: int = 1
 
 
@@ -87,7 +87,7 @@ class BesideSent(Sent, frozen=True, kw_only=True):
     feasible: FeasibleSent
     promises: list[PromiseSent] | None = None
     reward: Any = "sum"
-    t: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    t: Annotated[int, Meta(ge=1, le=10**14)] | None = None
     version: int = 1
 
 

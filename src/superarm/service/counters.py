@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import threading
 
+from superarm.errors import StoreUnavailable
 from superarm.sessions.counts.counting import Counts
 from superarm.sessions.session import Session
 from superarm.sessions.stores.store import Store
+
+
+def caught_up(counts: Counts, seconds: float) -> int:
+    """Count on for about so long; how many events are still to be counted. Where nothing can be written, all stays."""
+    try:
+        return counts.catch_up(seconds)
+    except StoreUnavailable:
+        return max(counts.store.last() - counts.mark().seq, 0)
 
 
 class Counters:

@@ -19,6 +19,7 @@ from superarm.errors import (
     StoreUnavailable,
     SuperarmError,
     UnknownDecision,
+    UnreadableFile,
     UnsolvableRound,
     UsedKey,
     safe_repr,
@@ -37,6 +38,7 @@ STATUSES: tuple[tuple[type[SuperarmError], int, str], ...] = (
     (Conflict, 409, "conflict"),
     (DifferentPolicy, 409, "different-policy"),
     (StoreUnavailable, 503, "store-unavailable"),
+    (UnreadableFile, 503, "unreadable-journal"),
     (UnsolvableRound, 422, "unsolvable-round"),
     (NotStorable, 422, "not-storable"),
     (InvalidArgument, 422, "invalid-argument"),
@@ -108,6 +110,8 @@ def answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]
         headers.setdefault("Retry-After", str(AGAIN))
     if status >= 500 and status != 503:
         logger.error("an answer of %s", status, exc_info=error)
+    elif isinstance(error, StoreUnavailable | UnreadableFile):
+        logger.error("the store or a session in it cannot be used: %s", error)
     problem = Problem(
         type=f"urn:superarm:{kind}",
         title=kind.replace("-", " ").capitalize(),

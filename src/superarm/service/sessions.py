@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from superarm.errors import Conflict, SuperarmError
+from superarm.errors import Conflict, StoreUnavailable, SuperarmError, UnreadableFile
 from superarm.feasible import AtMost
 from superarm.kernels.stationary import Matern52
 from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
@@ -24,7 +25,7 @@ from superarm.posteriors.gaussian_process import ExactPosterior
 from superarm.rewards.simple import Sum
 from superarm.round import Round
 from superarm.service.catalogues import Catalogues
-from superarm.service.counters import Counters
+from superarm.service.counters import Counters, caught_up
 from superarm.service.desk import Desk
 from superarm.service.metrics import Metrics
 from superarm.service.problems import Busy, UnknownSession
@@ -34,9 +35,12 @@ from superarm.sessions.session import Session
 from superarm.sessions.stores.shelf import Shelf, shelf_at
 
 A = TypeVar("A")
+logger = logging.getLogger("superarm.service")
 WIDTH = 8  # requests of a session that are at work together: while one is committed the next ones are made
 THREADS = 64
 COUNTING = 0.02  # seconds that a look at the metrics may count promises of a session
+AGAIN = 1.0  # seconds after which a store that cannot be reached is asked again
+FAILED = 10.0  # seconds for which a commit that failed makes the service unready, unless another succeeds
 RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
 
 
@@ -83,22 +87,51 @@ class Sessions:
         self._states: dict[str, str] = {}
         self.refresh()
         self.ready = False
+        self._failed_until = 0.0  # until when a commit that failed is held against the store
         self._held: dict[str, Held] = {}
         self._opening = threading.Lock()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="session")
         self._desk = Desk(self._pool)
 
     async def start(self) -> None:
-        """Open all sessions, so that the first requests do not wait for a replay; then the service is ready."""
+        """Open all sessions, so that the first requests do not wait for a replay; then the service is ready.
+
+        A session that cannot be read is left out: the others are served. A store that cannot be reached is asked again.
+        """
         await self.apart(warm_up)
-        for name in await self.apart(self.names):
+        while not self.ready:
+            try:
+                for name in await self.apart(self.names):
+                    await self._begun(name)
+                self.ready = True
+            except StoreUnavailable as error:
+                logger.error("the store cannot be used, and is asked again: %s", error)
+                await asyncio.sleep(AGAIN)
+
+    async def _begun(self, name: str) -> None:
+        try:
             await self.held(name)
-        self.ready = True
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            logger.error("session %r cannot be opened: %s", name, error)
+
+    async def readable(self, names: Sequence[str]) -> tuple[list[tuple[str, Session]], dict[str, str]]:
+        """Those sessions that can be opened, and why the others cannot."""
+        found, unreadable = [], {}
+        for name in names:
+            try:
+                found.append((name, (await self.held(name)).session))
+            except UnreadableFile as error:
+                unreadable[name] = str(error)
+        return found, unreadable
 
     async def readiness(self) -> str:
         """ready, or what is still to come or out of reach, in a word."""
         if not self.ready:
             return "starting"
+        if time.monotonic() < self._failed_until:
+            return "unreachable"
         try:
             await self.apart(self.shelf.check)
         except SuperarmError:
@@ -157,7 +190,13 @@ class Sessions:
         """What a call in steps returns, committed with others; refused as by :meth:`do`, or after ``patience``."""
         until = math.inf if patience is None else time.perf_counter() + patience
         async with self._room(name, patience) as session:
-            return await self._desk.do(lambda: call(session), until)
+            try:
+                made = await self._desk.do(lambda: call(session), until)
+            except StoreUnavailable:
+                self._failed_until = time.monotonic() + FAILED
+                raise
+            self._failed_until = 0.0
+            return made
 
     @asynccontextmanager
     async def _room(self, name: str, patience: float | None) -> AsyncIterator[Session]:
@@ -184,7 +223,7 @@ class Sessions:
         """The metrics, with how sessions stand now; what is not counted of promises within moments is said."""
         for name, held in [(name, held) for name, held in list(self._held.items()) if covers(name)]:
             counts = self.counters.of(name, held.session)
-            missing = counts.catch_up(COUNTING)
+            missing = caught_up(counts, COUNTING)
             sums = totals(bins(counts.tables, counts.mark()))
             self.metrics.looked(name, held.session.out, _balance(held.session), sums, missing)
         self.metrics.ready.set(self.ready)

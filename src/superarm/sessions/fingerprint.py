@@ -6,9 +6,12 @@ Under one fingerprint a replay rebuilds a policy bit for bit; under another it d
 from __future__ import annotations
 
 import json
+import math
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from superarm.compiled import suited_to
 
 LIBRARIES = ("superarm", "numpy", "scipy", "numba")
 
@@ -17,12 +20,13 @@ def fingerprint() -> str:
     """The present one, as JSON: equal text means equal bits."""
     from threadpoolctl import threadpool_info  # looks through all that is loaded
 
+    with suited_to(math.inf):  # while no other thread has changed how many there are
+        libraries = [library for library in threadpool_info() if library.get("user_api") == "blas"]
     blas = sorted(
         {
             f"{library.get('internal_api')} {library.get('version')} {library.get('architecture')} "
             f"x{library.get('num_threads')}"
-            for library in threadpool_info()
-            if library.get("user_api") == "blas"
+            for library in libraries
         }
     )
     found = {library: _version(library) for library in LIBRARIES} | {"blas": blas, "cpu": _cpu()}

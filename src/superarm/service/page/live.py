@@ -14,7 +14,7 @@ from functools import partial
 from litestar.response.sse import ServerSentEventMessage
 
 from superarm.service.asked import Asked, sessions_of
-from superarm.service.counters import Counters
+from superarm.service.counters import Counters, caught_up
 from superarm.service.page.counters import counters_of
 from superarm.service.page.visitors import visitor_of
 from superarm.sessions.session import Session
@@ -36,7 +36,7 @@ async def changes(
         visitor = visitor_of(request)
         if not all("read" in visitor.scopes(name) for name in names):
             return  # the token was revoked
-        held = [(name, (await sessions.held(name)).session) for name in names]
+        held, _ = await sessions.readable(names)
         now = await sessions.apart(partial(_counted, counters, held, decision))
         if now != seen:
             seen, said = now, time.monotonic()
@@ -50,7 +50,7 @@ async def changes(
 def _counted(counters: Counters, held: Sequence[tuple[str, Session]], decision: str | None) -> str:
     for name, session in held:
         if decision is None:
-            counters.of(name, session).catch_up(COUNTING)
+            caught_up(counters.of(name, session), COUNTING)
     return moment(counters, held, decision)
 
 

@@ -15,6 +15,7 @@ from litestar.response import Redirect, ServerSentEvent
 
 from superarm.errors import InvalidArgument, SuperarmError
 from superarm.service.asked import Asked, Id, Name, sessions_of
+from superarm.service.counters import caught_up
 from superarm.service.page import files, live, views
 from superarm.service.page.counters import counters_of
 from superarm.service.page.decision_page import decision_page
@@ -72,10 +73,10 @@ async def show_sessions(request: Asked) -> Page:
         return views.glance(name, session, counts.of(name, session), states.get(name, RUNNING))
 
     mine = [name for name in names if "read" in visitor.scopes(name)]
-    held = [(name, (await sessions.held(name)).session) for name in mine]
+    held, unreadable = await sessions.readable(mine)
     seen = await sessions.apart(lambda: live.moment(counts, held))  # first: what comes meanwhile is shown again
-    found = [await sessions.do(name, partial(glance, name)) for name in mine]
-    return shown(request, visitor, sessions_page(visitor.frame(request, seen=seen), found, time.time()))
+    found = [await sessions.do(name, partial(glance, name)) for name, _ in held]
+    return shown(request, visitor, sessions_page(visitor.frame(request, seen=seen), found, time.time(), unreadable))
 
 
 @get("/sessions/{name:str}", include_in_schema=False)
@@ -88,7 +89,7 @@ async def show_session(request: Asked, name: Name, only: Text = "", start: Start
 
     def gathered(session: Session) -> tuple[views.Whole, str]:
         counted = counts.of(name, session)
-        counted.catch_up(views.COUNTING)
+        caught_up(counted, views.COUNTING)
         seen = live.moment(counts, [(name, session)])  # first: what comes meanwhile is shown again
         found = views.whole(name, session, counted, state, only=only, start=first, search=group[:200])
         return found, seen

@@ -295,7 +295,13 @@ def _decisions(frame: Frame, found: Whole) -> Child:
     ]
     heads = ("Decision", "Made", "Kind", "State", "Picked arms", "Reward", "Kept", "Broken", "Not known")
     shown = table("Decisions", heads, rows, figures=(4, 5, 6, 7, 8))
-    return join(choice, shown, _further(here, found))
+    left_out = found.glance.mark.n - found.glance.sums["decisions"]
+    note = (
+        tag("p", "Withdrawn decisions, and those of others that were recorded, are listed here but not counted above.")
+        if left_out
+        else None
+    )
+    return join(choice, note, shown, _further(here, found))
 
 
 def _further(here: str, found: Whole) -> Html | None:

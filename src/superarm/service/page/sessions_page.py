@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from superarm.service.page.frame import Frame
 from superarm.service.page.markup import DASH, Child, Html, age, moment, number, percent, plural, section, table, tag
@@ -10,15 +10,23 @@ from superarm.service.page.story import VERDICTS
 from superarm.service.page.views import Glance
 
 
-def sessions_page(frame: Frame, found: Sequence[Glance], now: float) -> Html:
-    """The whole page."""
+def sessions_page(frame: Frame, found: Sequence[Glance], now: float, unreadable: Mapping[str, str]) -> Html:
+    """The whole page; ``unreadable``: sessions that cannot be shown, and why."""
+    notes = [
+        tag("p", f"Session {name} cannot be read: {why}", class_="note", role="note")
+        for name, why in unreadable.items()
+    ]
     if not found:
         lead = "There is no session yet, or none that your token may see."
         return frame.page(
-            "Sessions", lead, tag("p", "POST /v1/sessions makes one; the API is described under /schema.")
+            "Sessions", lead, notes, tag("p", "POST /v1/sessions creates one; /openapi.json describes all calls.")
         )
     return frame.page(
-        "Sessions", _lead(found), section("all", "At a glance", _table(frame, found, now)), live=frame.link("live")
+        "Sessions",
+        _lead(found),
+        notes,
+        section("all", "At a glance", _table(frame, found, now)),
+        live=frame.link("live"),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from superarm.calibration import Verdict
 from superarm.selection import Selection
+from superarm.service.counters import caught_up
 from superarm.sessions.counts import reads
 from superarm.sessions.counts.counting import Counts, Mark
 from superarm.sessions.counts.reads import Bin, Group, Row
@@ -64,7 +65,7 @@ def glance(name: str, session: Session, counts: Counts, state: str, seconds: flo
 
 
 def _gathered(name: str, session: Session, counts: Counts, state: str, seconds: float) -> tuple[Glance, list[Bin]]:
-    left = counts.catch_up(seconds)
+    left = caught_up(counts, seconds)
     mark, tables = counts.mark(), counts.tables
     bins = reads.bins(tables, mark)
     policy = session.policy
