@@ -11,6 +11,7 @@ from superarm.posteriors.model.shape import BINARY, LARGEST, Shape
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
 FEW = 3  # outcomes before a scale is taken from them
+WIDEST = 10.0  # standard deviations of the outcomes that their scale is at most
 
 
 def given_of(model: Model, output: int, rows: Rows) -> tuple[Shape, bool]:
@@ -34,7 +35,10 @@ def given_of(model: Model, output: int, rows: Rows) -> tuple[Shape, bool]:
     if model.given is None:
         before = 0.0 if now is None or now.kind != kind else math.sqrt(now.constant)
         scatter = scatter_of_expected(kind, values) if len(values) else 0.0
-        std = max(scatter, before) or 0.1 * abs(mean) or 1.0  # picked outcomes are alike: never a smaller scale
+        if len(values) < FEW or scatter == 0.0:  # they do not tell how far others may lie, above 0 or below
+            std = max(scatter, before, abs(mean)) or 1.0
+        else:  # picked outcomes are alike: hardly ever a smaller scale
+            std = max(scatter, min(before, WIDEST * scatter))
         every = now is not None and now.every_column
         given = of_kind(Shape.guess(model.features, mean, std, every_column=every), kind, values, guessed=True)
         return (given if now is None else given.in_kind_of(now)), True
