@@ -58,6 +58,23 @@ def test_what_is_shared_is_sent_once(ray_workers):
     assert list(ray_workers.unordered(lambda held, _: held.flags.writeable, [0], shared)) == [(0, False)]
 
 
+def test_who_is_closed_begins_again(ray_workers, monkeypatch):
+    """A real start takes long: it is enough that it is asked for, once, with the address of the first."""
+    import ray
+
+    begun, running = [], [False]
+    monkeypatch.setattr(ray, "is_initialized", lambda: running[0])
+    monkeypatch.setattr(ray, "init", lambda **told: (begun.append(told["address"]), running.__setitem__(0, True)))
+    monkeypatch.setattr(ray, "shutdown", lambda: running.__setitem__(0, False))
+    mine = connect("ray:auto")
+    mine.close()
+    assert not running[0]
+    assert mine.number == 2
+    assert begun == ["auto", "auto"]
+    mine.close()
+    mine.close()
+
+
 def test_an_address_where_nothing_is(ray_workers, monkeypatch):
     import ray
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -222,6 +223,38 @@ def test_what_is_cut_off_is_said(tmp_path, caplog):
     with sa.Learners.open(tmp_path) as learners:
         assert learners.batches == 0
     assert "0000.log: record 1 is not whole, and is cut off" in caplog.text
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_threads_take_turns(tmp_path, partitions):
+    with start(tmp_path, partitions) as learners, ThreadPoolExecutor(4) as threads:
+
+        def teach_often(thread):
+            for _ in range(5):
+                batch = learners.select(range(40), [[0, 1, 2]] * 40, feasible=sa.AtMost(2))
+                learners.update(batch, np.full((40, 2, 2), float(thread)))
+
+        list(threads.map(teach_often, range(4)))
+        assert learners.batches == 20
+        digest = learners.digest()
+    with sa.Learners.open(tmp_path) as again:
+        assert (again.batches, again.digest()) == (20, digest)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_writes_nothing(tmp_path):
+    with start(tmp_path) as learners:
+        child = os.fork()
+        if not child:
+            try:
+                teach(learners)
+            except StoreUnavailable:
+                os._exit(0)
+            os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        teach(learners)
+    with sa.Learners.open(tmp_path) as again:
+        assert again.batches == 1
 
 
 def test_who_is_closed_writes_nothing(tmp_path):

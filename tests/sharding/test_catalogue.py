@@ -115,6 +115,18 @@ def test_a_manifest_that_was_edited_is_noticed(tmp_path):
             sa.Catalogue.open(tmp_path / "arms")
 
 
+def test_of_two_that_write_into_a_folder_one_is_refused(tmp_path):
+    def frames():
+        yield a_frame(100)
+        sa.Catalogue.write(a_frame(50), tmp_path / "arms", **NAMES)  # another is done meanwhile
+        yield a_frame(100)
+
+    with pytest.raises(InvalidArgument, match="not there yet, or is empty"):
+        sa.Catalogue.write(frames(), tmp_path / "arms", **NAMES)
+    assert sa.Catalogue.open(tmp_path / "arms").arms == 50
+    assert len(sa.Catalogue.open(tmp_path / "arms").shard(0)) == 50
+
+
 def test_letters_of_patterns_in_a_path_are_letters(tmp_path):
     arms = sa.Catalogue.write(a_frame(), tmp_path / "arms [2026]?*", **NAMES, shards=2)
     assert len(arms.shard(0)) + len(arms.shard(1)) == 200

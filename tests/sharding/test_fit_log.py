@@ -3,7 +3,8 @@
 import os
 import signal
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 import superarm as sa
 from superarm import storage
 from superarm.cli import app
-from superarm.errors import InvalidArgument, UnexpectedData
+from superarm.errors import InvalidArgument, UnexpectedData, WorkerLost
 from superarm.posteriors.statistics import FixedBasis, likeliest_scales
 from superarm.sharding import log_sample
 from superarm.sharding.log_files import checked_columns, leaves_of
@@ -235,6 +236,37 @@ def test_letters_of_patterns_in_a_path_are_letters(tmp_path):
     expected = sa.fit_log(prior, tmp_path / "log", **COLUMNS)[1].digest
     assert sa.fit_log(prior, folder, **COLUMNS)[1].digest == expected
     assert sa.fit_log(prior, [folder / "ü[1]?.parquet"], **COLUMNS)[1].digest == expected
+
+
+@dataclass(frozen=True)
+class Meddler(Here):
+    """Workers that give what ``spoil`` makes of their results, and call ``before`` for every call but the first."""
+
+    spoil: Any = iter
+    before: Any = None
+    calls: list = field(default_factory=list)
+
+    def unordered(self, task, items, shared, *, retries=3):
+        self.calls.append(task)
+        if len(self.calls) > 1 and self.before is not None:
+            self.before()
+        yield from self.spoil([*super().unordered(task, items, shared, retries=retries)])
+
+
+def test_a_file_that_changes_while_it_is_read_is_noticed(tmp_path):
+    logged(tmp_path, rows=3000)
+    longer = pl.read_parquet(tmp_path / "2.parquet")
+    for changed in (longer.with_columns(pl.col("x0") * 3.0), pl.concat([longer, longer])):
+        meddler = Meddler(before=lambda changed=changed: changed.write_parquet(tmp_path / "1.parquet"))
+        with pytest.raises(UnexpectedData, match=r"1\.parquet.*the rows that it had when the fit began"):
+            sa.fit_log(sa.GaussianProcess(SE, 0.1), tmp_path, **COLUMNS, workers=meddler)
+
+
+@pytest.mark.parametrize("spoil", [lambda found: found[1:], lambda found: [*found, found[0]], lambda found: []])
+def test_workers_that_lose_results_are_found_out(tmp_path, spoil):
+    logged(tmp_path, rows=3000)
+    with pytest.raises(WorkerLost, match="the workers gave"):
+        sa.fit_log(sa.GaussianProcess(SE, 0.1), tmp_path, **COLUMNS, workers=Meddler(spoil=spoil))
 
 
 def test_an_outcome_that_never_came_in_a_file_is_missing(tmp_path):

@@ -30,7 +30,7 @@ from superarm.simulation import with_regret
 from superarm.workers.connect import opened
 from superarm.workers.here import Here
 from superarm.workers.processes import Processes
-from superarm.workers.workers import Workers
+from superarm.workers.workers import Workers, all_of
 
 READERS = 16  # threads that read parts from a bucket
 MANY_RUNS = 4  # a worker: from so many, a task far away is a whole run and not one unit of it
@@ -110,7 +110,7 @@ def _played(
         before = workers.repeated
         try:
             with progress(study, missing, console) as came:
-                for number, part in workers.unordered(play, tasks, workers.share(study)):
+                for number, part in all_of(workers.unordered(play, tasks, workers.share(study)), len(tasks)):
                     place.write(tasks[number][0].part, part)
                     played |= rows_in(part, tasks[number])
                     came(len(tasks[number]))

@@ -6,10 +6,12 @@ start takes back what only some have. Once it counts, it is learnt by those that
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,6 +38,8 @@ class Keepers:
         self.residents, self.partitions, self.keepers, self.folder = residents, partitions, keepers, folder
         self.batches = 0
         self.closed = False
+        self.lock = RLock()  # for whoever asks: a batch is written and learnt before another thread's is
+        self._process = os.getpid()
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)  # of learners that were not closed
 
@@ -124,6 +128,8 @@ class Keepers:
     def _check_open(self) -> None:
         if self.closed:
             raise StoreUnavailable("these learners are closed: open their folder again")
+        if self.folder is not None and os.getpid() != self._process:  # a fork shares its files with who has them open
+            raise StoreUnavailable("these learners were opened by another process: open their folder there alone")
 
     def _gathered(self, task: Callable[..., dict[int, R]], asked: Mapping[int, Any], *rest: Any) -> dict[int, R]:
         """Ask those who have some of it, each for its own partitions."""

@@ -35,7 +35,7 @@ class Learners:
     A key is for instance a user or a shop; it runs its own TCGP-UCB and learns only from its own outcomes. Both
     outcomes of an arm are linear in its d features, with weights of prior covariance ``scale``^2 I; see
     ``docs/learners.md`` for what differs from :class:`~superarm.GaussianProcess`. A decision for a key is the same, to
-    the last bit, alone and in any batch.
+    the last bit, alone and in any batch. Threads may share learners; their calls are done one after the other.
 
     Parameters
     ----------
@@ -123,7 +123,8 @@ class Learners:
         return learners
 
     def __len__(self) -> int:
-        return self._keepers.keys()
+        with self._keepers.lock:
+            return self._keepers.keys()
 
     def __repr__(self) -> str:
         arms, d = self.model.features.shape
@@ -169,7 +170,9 @@ class Learners:
         picked, values = np.full((len(names), most), -1, dtype=np.int64), np.zeros(len(names))
         codes = np.zeros(len(names), dtype=np.int64)
         split = self._keepers.split(names, hashes)
-        for part, found in self._keepers.select(split, lots, offered, promise, caps, (fewest, most)).items():
+        with self._keepers.lock:
+            decided = self._keepers.select(split, lots, offered, promise, caps, (fewest, most))
+        for part, found in decided.items():
             rows = split[part][0]
             picked[rows], values[rows], codes[rows] = found
         if (codes == TWICE).any():
@@ -184,7 +187,9 @@ class Learners:
         asked = self._arms(arms, len(names))
         mean, std = np.empty((*asked.shape, 2)), np.empty((*asked.shape, 2))
         split = self._keepers.split(names, label_hashes(names))
-        for part, found in self._keepers.predict(split, asked).items():
+        with self._keepers.lock:
+            believed = self._keepers.predict(split, asked)
+        for part, found in believed.items():
             mean[split[part][0]], std[split[part][0]] = found
         return mean, std
 
@@ -207,27 +212,33 @@ class Learners:
             raise InvalidArgument("batch", "what Learners.select returned", safe_repr(batch))
         arms = self._arms(batch.arms, len(batch))
         values = _outcomes(outcomes, arms)
-        if number is not None and whole_number("number", number, 1) <= self.batches:
-            return
-        if number is not None and number > self.batches + 1:
-            raise InvalidArgument("number", f"the next, {self.batches + 1}, or one before it", number)
         keys = list(batch.keys)
-        self._keepers.teach(self._keepers.split(keys, label_hashes(keys)), arms, values)
+        split = self._keepers.split(keys, label_hashes(keys))
+        with self._keepers.lock:
+            if number is not None and whole_number("number", number, 1) <= self.batches:
+                return
+            if number is not None and number > self.batches + 1:
+                raise InvalidArgument("number", f"the next, {self.batches + 1}, or one before it", number)
+            self._keepers.teach(split, arms, values)
 
     def snapshot(self) -> None:
         """Save what was learnt so far, so that the next start replays only what comes after."""
-        self._keepers.snapshot()
+        with self._keepers.lock:
+            self._keepers.snapshot()
 
     def digest(self) -> str:
         """64 hexadecimal digits that identify everything learnt, to the last bit."""
         said = hashlib.blake2b(self.model.digest().encode("ascii"), digest_size=32)
-        for part in self._keepers.digests():
+        with self._keepers.lock:
+            parts = self._keepers.digests()
+        for part in parts:
             said.update(part)
         return said.hexdigest()
 
     def close(self) -> None:
         """Close the folder, so that other processes can open it; these learners can no longer learn."""
-        self._keepers.close()
+        with self._keepers.lock:
+            self._keepers.close()
 
     def __enter__(self) -> Learners:
         return self

@@ -25,7 +25,7 @@ from superarm.sharding.fit_report import FitReport
 from superarm.sharding.log_files import Columns, Leaf, checked_columns, leaves_of
 from superarm.sharding.log_sample import Look, look
 from superarm.workers.connect import opened
-from superarm.workers.workers import Workers, tree
+from superarm.workers.workers import Workers, all_of, tree
 
 EXACT_UP_TO = 2_000  # rows: fewer are conditioned on as they are
 LEARNT_FROM = 2_000  # contexts of the sample that lengthscales are learnt from
@@ -137,7 +137,7 @@ def _looked(workers: Workers, columns: Columns, leaves: list[Leaf]) -> Look:
         d = len(columns.contexts)
         nothing = np.empty(0, dtype=np.uint64)
         return Look(rows=0, apart=False, keys=nothing, contexts=np.empty((0, d)), outcomes=np.empty((0, 2)))
-    return tree(Look.merged, workers.unordered(look, leaves, workers.share(columns)))
+    return tree(Look.merged, all_of(workers.unordered(look, leaves, workers.share(columns)), len(leaves)))
 
 
 def _conditioned(
@@ -178,7 +178,7 @@ def _fitted(
         FixedBasis.of(kernel, points, width, most) for kernel, width in zip(state._kernels(), widths, strict=True)
     )
     plan = workers.share(_Plan(columns=columns, state=state, bases=bases, repeats=seen.distinct < FEW * seen.rows))
-    sums = tree(_merged, workers.unordered(_sums, leaves, plan))
+    sums = tree(_merged, all_of(workers.unordered(_sums, leaves, plan), len(leaves)))
     if learning is not None and isinstance(state.outputs, Independent):
         state, bases, sums = _rescaled(state, bases, sums)
         learnt = f"{learnt}; noise and variance from all outcomes: {_words(prior._with(state), '')}"

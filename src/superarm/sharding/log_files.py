@@ -37,6 +37,7 @@ class Leaf:
     file: str
     first: int
     rows: int
+    stamp: tuple[int, int]  # size and time of the file, as of when the fit began
 
     def read(self, columns: Columns) -> tuple[Array, Array]:
         """Contexts (n, D) and outcomes (n, 2), NaN where one is missing; or an error that names the file."""
@@ -46,7 +47,7 @@ class Leaf:
             read = frame.select(pl.col(name).cast(pl.Float64) for name in names).collect()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise _unexpected(self.file, error) from None
-        if len(read) != self.rows:
+        if len(read) != self.rows or _stamp(self.file) != self.stamp:  # looked at after all was read
             raise UnexpectedData(self.file, "the rows that it had when the fit began", "others")
         x, y = _table(read.select(columns.contexts)), _table(read.select(columns.outcomes))
         if not np.isfinite(x).all():
@@ -89,7 +90,7 @@ def leaves_of(log: Any, columns: Columns, leaf_rows: int) -> list[Leaf]:
     found = []
     for file in _files(log):
         try:
-            frame = pl.scan_parquet(file, glob=False)
+            stamp, frame = _stamp(file), pl.scan_parquet(file, glob=False)
             schema, rows = frame.collect_schema(), int(frame.select(pl.len()).collect().item())
         except (pl.exceptions.PolarsError, OSError) as error:
             raise _unexpected(file, error) from None
@@ -100,7 +101,7 @@ def leaves_of(log: Any, columns: Columns, leaf_rows: int) -> list[Leaf]:
         fine = {name: (pl.Boolean, pl.Null) if name in columns.outcomes else (pl.Boolean,) for name in names}
         if wrong := [name for name in names if not (schema[name].is_numeric() or schema[name] in fine[name])]:
             raise UnexpectedData(file, "columns of numbers", f"{wrong[0]} of type {schema[wrong[0]]}")
-        found += [Leaf(file, first, min(leaf_rows, rows - first)) for first in range(0, rows, leaf_rows)]
+        found += [Leaf(file, first, min(leaf_rows, rows - first), stamp) for first in range(0, rows, leaf_rows)]
     return found
 
 
@@ -127,6 +128,11 @@ def _files(log: Any) -> list[str]:
     if not files:
         raise InvalidArgument("log", expected, f"no file is there: {safe_repr(log)[:200]}")
     return sorted(set(files))
+
+
+def _stamp(file: str) -> tuple[int, int]:
+    found = os.stat(file)
+    return found.st_size, found.st_mtime_ns
 
 
 def _unexpected(file: str, error: Exception) -> UnexpectedData:

@@ -76,7 +76,7 @@ def write(
     except OSError as error:
         raise InvalidArgument("folder", "a folder that can be written", f"{target} ({error.strerror})") from None
     if taken:
-        raise InvalidArgument("folder", "a folder that is not there yet, or is empty", safe_repr(str(target)))
+        raise _taken(target)
     try:
         _deal(frames, pieces, columns, names, labels, number, keep)
         _settle(pieces, target, names, group, id, further, number)
@@ -163,7 +163,7 @@ def _settle(
     pieces: Path, target: Path, contexts: list[str], group: str | None, id: str | None, also: list[str], shards: int
 ) -> None:
     """Make one file of the pieces of each shard, and say what is known of all of them; the manifest comes last."""
-    target.mkdir(exist_ok=True)
+    manifest = _claimed(target)
     files: list[Shard] = []
     tables: list[pl.DataFrame] = []
     sums, low, high = ExactSums(len(contexts)), np.full(len(contexts), np.inf), np.full(len(contexts), -np.inf)
@@ -202,8 +202,26 @@ def _settle(
     said["groups"] = rows_digest(groups)
     said["shards"] = [vars(file) for file in files]
     text = json.dumps(said, indent=1)
-    (target / f"{MANIFEST}.new").write_text(text, "utf-8")
-    os.replace(target / f"{MANIFEST}.new", target / MANIFEST)
+    manifest.write_text(text, "utf-8")
+    os.replace(manifest, target / MANIFEST)
+
+
+def _claimed(target: Path) -> Path:
+    """The manifest to be, in a folder that nobody has written into since it was looked at, nor will."""
+    target.mkdir(exist_ok=True)
+    manifest = target / f"{MANIFEST}.new"
+    try:
+        manifest.touch(exist_ok=False)
+    except FileExistsError:
+        raise _taken(target) from None
+    if [*target.iterdir()] != [manifest]:
+        manifest.unlink()
+        raise _taken(target)
+    return manifest
+
+
+def _taken(target: Path) -> InvalidArgument:
+    return InvalidArgument("folder", "a folder that is not there yet, or is empty", safe_repr(str(target)))
 
 
 def _bounded(rows: pl.DataFrame, contexts: list[str]) -> Array:

@@ -34,14 +34,17 @@ class RayWorkers:
     """
 
     def __init__(self, address: str | None = None) -> None:
+        self._address, self._ours, self._repeated = address, False, 0
+        self._begun()
+
+    def _begun(self) -> Any:
+        """Ray, which is started, or joined, where this process has none: at first, and after ``close``."""
         ray = _ray()
-        self._ours = not ray.is_initialized()
-        self._repeated = 0
-        if self._ours:
-            _check_listening(address)
+        if not ray.is_initialized():
+            _check_listening(self._address)
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
             try:
-                ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level="warning")
+                ray.init(address=self._address, log_to_driver=False, include_dashboard=False, logging_level="warning")
             except (ConnectionError, ValueError) as error:  # nobody is there, or it is no address
                 said = str(error).splitlines()[0]
                 raise InvalidArgument("workers", RUNS, said) from None
@@ -52,22 +55,24 @@ class RayWorkers:
                 if type(error) is not Exception:
                     raise
                 raise WorkerLost(f"Ray did not start here: {str(error).splitlines()[0]}") from error
+            self._ours = True
+        return ray
 
     @property
     def number(self) -> int:
-        return max(1, int(_ray().cluster_resources().get("CPU", 1)))
+        return max(1, int(self._begun().cluster_resources().get("CPU", 1)))
 
     @property
     def repeated(self) -> int:
         return self._repeated
 
     def share(self, value: S) -> Shared[S]:
-        return Shared(_ray().put(value))
+        return Shared(self._begun().put(value))
 
     def unordered(
         self, task: Callable[[S, Item], R], items: Iterable[Item], shared: Shared[S], *, retries: int = 3
     ) -> Iterator[tuple[int, R]]:
-        ray = _ray()
+        ray = self._begun()
         done, sent = self._remote(_done), ray.put(task)
         waiting = enumerate(items)
         running: dict[Any, tuple[int, Item, int]] = {}
@@ -102,7 +107,7 @@ class RayWorkers:
     def every_node(self, task: Callable[[], R]) -> list[R]:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        ray = _ray()
+        ray = self._begun()
         nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
         there = [NodeAffinitySchedulingStrategy(node, soft=False) for node in sorted(nodes)]
         found: list[R] = ray.get(
@@ -111,11 +116,13 @@ class RayWorkers:
         return found
 
     def settle(self, make: Callable[[int], Any], number: int) -> Actors:
+        self._begun()
         return Actors(make, number)
 
     def close(self) -> None:
         if self._ours:
             _ray().shutdown()
+            self._ours = False
 
     @staticmethod
     def _remote(function: Callable[..., Any]) -> Any:

@@ -6,7 +6,7 @@ result depends on how many workers there are, on which of them got an item, or o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -75,8 +75,24 @@ def not_done(numbers: list[int], retries: int) -> WorkerLost:
     )
 
 
+def all_of(results: Iterable[tuple[int, R]], number: int) -> Iterator[tuple[int, R]]:
+    """What workers give for so many items; an error at the end where they gave none for some, or two for one.
+
+    >>> list(all_of([(1, "b"), (0, "a")], 2))
+    [(1, 'b'), (0, 'a')]
+    """
+    came: set[int] = set()
+    for item, result in results:
+        if item in came or not 0 <= item < number:
+            raise WorkerLost(f"the workers gave a result for item {item} that nobody waits for")
+        came.add(item)
+        yield item, result
+    if len(came) < number:
+        raise WorkerLost(f"the workers gave no result for {number - len(came)} of {number} items")
+
+
 def in_order(
-    workers: Workers, task: Callable[[S, Item], R], items: Iterable[Item], shared: Shared[S], *, retries: int = 3
+    workers: Workers, task: Callable[[S, Item], R], items: Sequence[Item], shared: Shared[S], *, retries: int = 3
 ) -> Iterator[R]:
     """What the task gives for each item, in the order of the items; what comes early is held back.
 
@@ -87,7 +103,7 @@ def in_order(
     """
     early: dict[int, R] = {}
     following = 0
-    for number, result in workers.unordered(task, items, shared, retries=retries):
+    for number, result in all_of(workers.unordered(task, items, shared, retries=retries), len(items)):
         early[number] = result
         while following in early:
             yield early.pop(following)
