@@ -1,5 +1,6 @@
 """What somebody might try who means harm, or who only means something else than the service takes it for."""
 
+import asyncio
 import http.client
 import re
 import socket
@@ -16,6 +17,7 @@ from superarm.service.page.refusals import is_own
 from superarm.service.page.routes import page
 from superarm.service.sessions import Sessions
 from superarm.service.tokens import Admission
+from superarm.sessions.settings import LONGEST
 from superarm.sessions.stores.shelf import shelf_at
 from tests.service.asks import MAIN, ROUND, decide, observe, wait_until_ready
 from tests.service.test_bombs import port  # noqa: F401  # a fixture
@@ -125,6 +127,28 @@ def test_a_catalogue_that_another_process_erased_is_forgotten(store):
         assert decide(client, "a", {"catalogue": named, "feasible": {"at_most": 1}}).status_code == 404
 
 
+def test_an_archived_session_can_still_be_erased_from(client):
+    decide(client, "a")
+    client.put(f"{MAIN}/catalogues/c", json={"contexts": ROUND["contexts"]})
+    assert client.delete(MAIN).status_code == 200
+    assert len(client.post(f"{MAIN}/redactions", json={"label": "ann"}).json()["decisions"]) == 1
+    assert client.delete(f"{MAIN}/catalogues/c").status_code == 204
+
+
+def test_who_is_cut_off_by_the_end_of_the_service_is_told_to_ask_again(store, monkeypatch):
+    held = Sessions(store, durability="normal")
+
+    async def cut_off(*_, **__):
+        raise asyncio.CancelledError
+
+    with TestClient(application(held), base_url="http://127.0.0.1") as client:
+        wait_until_ready(client)
+        monkeypatch.setattr(held, "write", cut_off)
+        told = decide(client, "a")
+        assert (told.status_code, told.headers["retry-after"]) == (503, "1")
+        assert "ask again under the same key" in told.json()["detail"]
+
+
 def test_a_truth_is_no_one(client):
     decide(client, "a", ROUND | {"groups": [1, 1, 2, 2]})
     assert client.post(f"{MAIN}/redactions", json={"label": True}).status_code == 422
@@ -152,11 +176,12 @@ def test_metrics_are_of_covered_sessions_alone(store):
 
 def test_a_deadline_beyond_all_dates_and_an_error_are_shown_as_pages(site, monkeypatch):
     far = "/v1/sessions/far"
-    assert site.post("/v1/sessions", json={"name": "far", "policy": {"policy": "CUCB"}, "deadline": 1e300}).is_success
+    sent = {"name": "far", "policy": {"policy": "CUCB"}}
+    assert site.post("/v1/sessions", json=sent | {"deadline": 1e300}).status_code == 422
+    assert site.post("/v1/sessions", json=sent | {"deadline": LONGEST}).status_code == 201
     id = decide(site, "k", session=far).json()["id"]
     shown = site.get(f"/sessions/far/decisions/{id}")
     assert shown.status_code == 200
-    assert "for ever" in shown.text
     monkeypatch.setattr("superarm.service.page.routes.decision_page", lambda *_: 1 / 0)
     failed = site.get(f"/sessions/far/decisions/{id}")
     assert (failed.status_code, failed.headers["content-type"].partition(";")[0]) == (500, "text/html")

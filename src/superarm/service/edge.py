@@ -7,6 +7,7 @@ name of its own point here.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import secrets
@@ -66,7 +67,7 @@ class Edge:
         trace = headers.get(b"traceparent", b"").decode("latin-1")
         if TRACE.fullmatch(trace):
             notes["trace"] = trace
-        status, held, whole, method = 500, 0, False, scope["method"]
+        status, held, whole, begun_to_answer, method = 500, 0, False, False, scope["method"]
         if method == "HEAD" and not scope["path"].endswith("/live"):  # which would not end
             scope = cast(Scope, {**scope, "method": "GET"})  # the server itself sends no body
         _keep_slashes(scope)
@@ -87,7 +88,8 @@ class Edge:
             return message
 
         async def sent(message: Message) -> None:
-            nonlocal status
+            nonlocal status, begun_to_answer
+            begun_to_answer = True
             if message["type"] == "http.response.start":
                 status = message["status"]
                 there = {name.lower() for name, _ in message["headers"]}
@@ -100,14 +102,20 @@ class Edge:
                 message["body"] = b""
             await send(message)
 
+        async def tell(error: Refused) -> None:
+            request: Any = self._app.request_class(scope)
+            await answer(request, error).to_asgi_response(None, request)(scope, counted, sent)
+
         try:
             refused = self._foreign(scope, headers)
             if refused is not None:
-                request: Any = self._app.request_class(scope)
-                response = answer(request, refused).to_asgi_response(None, request)
-                await response(scope, counted, sent)
+                await tell(refused)
             else:
                 await self._inner(scope, counted, sent)
+        except asyncio.CancelledError:  # the server ends, and has waited long enough
+            if begun_to_answer:
+                raise
+            await tell(Busy("the service ends before this was done; ask again under the same key"))
         finally:
             self._held -= held
             self._told(scope, status, time.perf_counter() - begun, notes)

@@ -252,6 +252,8 @@ def _risk(found: Whole) -> Child:
 
 
 def _untried(found: Whole) -> Child:
+    if not found.glance.mark.n:
+        return tag("p", "No decision has been made yet.")
     if found.untried is None:
         return tag("p", "The policy does not say which groups it has never tried.")
     if not found.untried:

@@ -11,7 +11,6 @@ from superarm.service import bodies, translation
 from superarm.service.asked import JSON, Asked, Id, Name, media, notes_of, sessions_of
 from superarm.service.routes.decisions import Catalogue, meant
 from superarm.service.routes.documented import needs, problems, takes
-from superarm.service.routes.feedback import changes
 from superarm.sessions.redaction import Redaction, checked_label
 from superarm.sessions.session import Session
 from superarm.wire.labels import label_from_data
@@ -29,8 +28,7 @@ async def redact(request: Asked, name: Name, id: Id) -> bodies.RedactionTold:
     sessions = sessions_of(request)
     notes_of(request)["decision"] = id
 
-    def told(session: Session) -> bodies.RedactionTold:
-        changes(sessions, name)
+    def told(session: Session) -> bodies.RedactionTold:  # of an archived one too: whoever asks for it has a right to it
         return _told(session.redact(meant(session, id)))
 
     return await sessions.do(name, told)
@@ -54,7 +52,6 @@ async def redact_label(request: Asked, name: Name) -> bodies.RedactionTold:
 
     def told(session: Session) -> bodies.RedactionTold:
         label = checked_label(label_from_data(translation.read(body, bodies.LabelSent).label))
-        changes(sessions, name)
         # First: the log of the file is emptied when decisions are erased.
         catalogues = sessions.catalogues.erase_label(name, label)
         try:
@@ -71,7 +68,7 @@ async def redact_label(request: Asked, name: Name) -> bodies.RedactionTold:
 @delete(
     "/v1/sessions/{name:str}/catalogues/{catalogue:str}",
     status_code=204,
-    responses=problems(404, 409),
+    responses=problems(404),
     summary="Erase a catalogue",
     opt=needs("admin"),
 )
@@ -80,7 +77,6 @@ async def erase_catalogue(request: Asked, name: Name, catalogue: Catalogue) -> N
     sessions = sessions_of(request)
 
     def done(_: Session) -> None:
-        changes(sessions, name)
         sessions.catalogues.erase(name, catalogue)
 
     await sessions.do(name, done)
