@@ -297,7 +297,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(tmp_path):
 
 def test_a_study_to_start_from_runs_resumes_and_is_never_written_over(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert superarm("new").exit_code == 0
+    assert superarm("new", "study").exit_code == 0  # study.py, as run needs it
     again = superarm("new")
     assert (again.exit_code, "study.py: File exists" in again.output) == (1, True)
     words = ("run", "study.py", "--rounds", "2", "--runs", "1", "--jobs", "1")

@@ -66,3 +66,24 @@ def test_paths_of_paper_to_code_exist():
     assert len(paths) > 10
     for path in paths:
         assert (ROOT / "src" / "superarm" / path).exists(), path
+
+
+def prose(document):
+    """The lines that somebody wrote by hand: no tables, no output of examples, no commands to copy, no options."""
+    kind = None
+    for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.startswith("```"):
+            kind = line[3:] if kind is None else None
+        example = kind == "python" and line.startswith((">>>", "..."))
+        if (kind is None and not line.startswith(("|", "    ", "      members"))) or example:
+            yield number, line
+
+
+LATER = {"past_one_machine.md", "session_howto.md"}  # to be wrapped with their next change
+
+
+@pytest.mark.parametrize(
+    "document", [one for one in (*DOCUMENTS, ROOT / "CHANGELOG.md") if one.name not in LATER], ids=named
+)
+def test_lines_are_at_most_120_characters_long(document):
+    assert [number for number, line in prose(document) if len(line) > 120] == []

@@ -214,9 +214,10 @@ def fit(
 
 @app.command()
 def new(
-    file: Annotated[Path, typer.Argument(help="The file to write.")] = Path("study.py"),
+    file: Annotated[Path, typer.Argument(help="The file to write; study means study.py.")] = Path("study.py"),
 ) -> None:
     """Write a study to start from: an environment and a policy of your own, beside two of superarm's."""
+    file = file if file.suffix else file.with_suffix(".py")
     with plain_errors():
         with file.open("x", encoding="utf-8") as written:  # never over another
             written.write(resources.files("superarm.experiments").joinpath("starter.txt").read_text(encoding="utf-8"))

@@ -27,6 +27,10 @@ class Report:
     page: Path
     warning: str | None
 
+    def __str__(self) -> str:
+        """The path of the page, and the warning if there is one."""
+        return str(self.page) if self.warning is None else f"{self.page} (warning: {self.warning})"
+
 
 def report(folder: Path) -> Report:
     """Write ``report.html`` and the figures of a finished study into its folder."""
