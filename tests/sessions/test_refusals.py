@@ -185,8 +185,10 @@ def test_an_export_that_fails_leaves_the_earlier_one(session, tmp_path, monkeypa
         with Session.restore(folder, tmp_path / f"{step}.db") as again:
             assert again.verify().ok
             assert again.seq == (first if step < steps else session.seq)
+    (folder / ".superarm-export-0123456789abcdef").write_bytes(b"of whoever was killed")
+    (folder / ".superarm-0123456789abcdef").write_bytes(b"of somebody who saves a policy here")
     session.export(folder)
-    assert names(folder) == FILES
+    assert names(folder) == [".superarm-0123456789abcdef", *FILES]
     with Session.restore(folder, tmp_path / "last.db") as again:
         assert policy_to_bytes(again.policy) == policy_to_bytes(session.policy)
 

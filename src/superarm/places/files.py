@@ -39,17 +39,20 @@ def local_path(argument: str, value: Any) -> Path:
     return path
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file: its new content appears at once and whole, or nothing changes."""
-    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
+def replace_file(path: Path, content: bytes, temporary: str = TEMPORARY) -> None:
+    """Write a file: its new content appears at once and whole, or nothing changes.
+
+    Whoever is killed leaves a file whose name begins with ``temporary``.
+    """
+    beside = path.with_name(f"{temporary}{secrets.token_hex(8)}")
     try:
-        with open(temporary, "xb") as file:
+        with open(beside, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        os.replace(beside, path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
 
 

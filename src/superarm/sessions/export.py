@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FORMAT = "superarm session"
 EVENTS, PARTS = "events.jsonl", "parts.parquet"
+BEGUN = f"{TEMPORARY}export-"  # how files of an export begin that are not yet in place
 DECISIONS, OUTCOMES = "decisions.parquet", "outcomes.parquet"
 
 
@@ -60,11 +61,11 @@ def exported(store: Store, folder: str | os.PathLike[str], last: int) -> Path:
         path.mkdir(parents=True, exist_ok=True)
         with alone(path, wait=True):  # others may export into the same folder
             for name, table in tables.items():
-                replace_file(path / name, table)
-            replace_file(path / _new_parts(digest), parts)
-            replace_file(path / EVENTS, text)
+                replace_file(path / name, table, BEGUN)
+            replace_file(path / _new_parts(digest), parts, BEGUN)
+            replace_file(path / EVENTS, text, BEGUN)
             os.replace(path / _new_parts(digest), path / PARTS)
-            for left in path.glob(_new_parts("*")):  # by whoever was killed
+            for left in path.glob(f"{BEGUN}*"):  # by whoever was killed; it may hold what was erased since
                 left.unlink(missing_ok=True)
             sync_folder(path)
     except OSError as error:
@@ -86,7 +87,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 def _new_parts(digest: str) -> str:
     """The name of parts until the events that name them are in place."""
-    return f"{TEMPORARY}parts-{digest}"
+    return f"{BEGUN}parts-{digest}"
 
 
 def checked_folder(argument: str, folder: Any) -> Path:
