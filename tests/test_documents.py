@@ -3,6 +3,7 @@
 import doctest
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,8 @@ def test_there_is_code_to_run():
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
-def test_examples(example, capsys):
+def test_examples(example, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(example)])
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out
 

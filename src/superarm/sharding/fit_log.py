@@ -65,7 +65,7 @@ def fit_log(
     prior
         a :class:`~superarm.GaussianProcess` that has seen nothing
     log
-        Parquet files: a pattern as ``"log/*.parquet"``, a folder, or a list; taken in the order of their names
+        Parquet files: a pattern as ``"log/*.parquet"``, a folder, or a list; each once, in the order of their names
     contexts, outcomes
         names of the context columns, and of the two outcomes; a missing outcome is null or NaN
     workers
@@ -73,7 +73,7 @@ def fit_log(
     learn
         True, or how: lengthscales are learnt from a sample of the contexts, then noise and variance from all outcomes
     at_most
-        most features; if the prior needs more, 300 are used, and what they cannot represent stays uncertain
+        most features; if the prior needs more, at most 300 are used, and what they cannot represent stays uncertain
     leaf_rows
         rows of a part; the last bits depend on it
 
