@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import json
 import re
 import socket
 import time
@@ -248,6 +249,17 @@ def test_a_head_without_end_ends_the_connection(port):  # noqa: F811
     assert connection.getresponse().status == 200
     connection.close()
     assert time.perf_counter() - begun < 5.0
+
+
+@pytest.mark.slow
+def test_a_large_body_is_no_long_head(port):  # noqa: F811
+    body = json.dumps(ROUND).encode() + b" " * 3_000_000
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    for key in "ab":  # on one connection
+        connection.request("POST", f"{MAIN}/decisions", body, JSON | {"Idempotency-Key": key})
+        answer = connection.getresponse()
+        assert (answer.status, len(answer.read()) > 100) == (201, True)
+    connection.close()
 
 
 @pytest.mark.slow

@@ -22,10 +22,12 @@ def protocol() -> type[asyncio.Protocol] | str:
         def __init__(self, *words: Any, **more: Any) -> None:
             super().__init__(*words, **more)
             self._head: int | None = 0  # bytes of a head that has not ended; None: a body comes
+            self._ended = False  # whether a body ended in what came last
 
         def data_received(self, data: bytes) -> None:
+            self._ended = False
             super().data_received(data)
-            if self._head is not None:
+            if self._head is not None and not self._ended:  # or these are mostly bytes of the body that ended
                 self._head += len(data)
                 if self._head > LONGEST and not self.transport.is_closing():
                     self.transport.write(TOO_LONG)
@@ -36,7 +38,7 @@ def protocol() -> type[asyncio.Protocol] | str:
             super().on_headers_complete()
 
         def on_message_complete(self) -> None:
-            self._head = 0
+            self._head, self._ended = 0, True
             super().on_message_complete()
 
     return Bounded
