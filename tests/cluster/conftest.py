@@ -50,13 +50,6 @@ def ray_workers():
     from superarm.workers.connect import connect
 
     told = {"include_dashboard": False, "log_to_driver": False, "logging_level": "warning"}
-    for left in (2, 1, 0):
-        try:
-            ray.init(num_cpus=2, object_store_memory=200 * 2**20, **told)
-            break
-        except Exception as error:  # Ray gives its processes 30 s to begin, which a busy machine may not have
-            if not left or "timed out during startup" not in str(error):
-                raise
-            ray.shutdown()
+    ray.init(num_cpus=2, object_store_memory=200 * 2**20, **told)
     yield connect("ray")
     ray.shutdown()
