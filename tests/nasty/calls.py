@@ -1284,7 +1284,7 @@ LEFT_OUT: dict[str, str] = {
         for method in (
             *("", ".decide", ".observe", ".observe_many", ".correct", ".record", ".rebase", ".played", ".withdraw"),
             *(".decision", ".explain", ".decisions", ".pending", ".outcomes", ".promises", ".calibration"),
-            *(".ledger", ".glance", ".events", ".redact", ".close"),
+            *(".ledger", ".glance", ".events", ".reconfigure", ".redact", ".close"),
         )
     },
     **dict.fromkeys(("regret.super_arm_regret", "regret.total_regret"), "arithmetic, of columns as of numbers"),

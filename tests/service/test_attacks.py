@@ -197,7 +197,7 @@ def test_the_page_says_that_nothing_is_picked_while_outcomes_are_missing(site):
     assert "The last 2 decisions picked nothing, because outcomes of earlier" in site.get("/sessions/w").text
     shown = site.get(f"/sessions/w/decisions/{made[2]['id']}").text
     assert f'href="/sessions/w/decisions/{made[0]["id"]}">round 1</a>' in shown
-    assert "Nothing was picked, so nothing is waited for." in shown
+    assert "Nothing was picked, so no outcomes are expected" in shown
     assert "it does not wait" in shown
 
 

@@ -168,7 +168,7 @@ def test_commands_take_the_url_by_file_or_variable_and_never_themselves(postgres
     (tmp_path / "shop.url").write_text(url + "\n")
     assert "main TCGPUCB 1 1" in said("list", tmp_path / "shop.url")
     monkeypatch.setenv("SHOP", url)
-    assert "2 events, 1 decisions: whole" in said("verify", "env:SHOP")
+    assert "2 events, 1 decision: whole" in said("verify", "env:SHOP")
     assert "day 1" in said("show", "env:SHOP")
     said("export", "env:SHOP", tmp_path / "out")
     assert "2 events" in said("import", tmp_path / "out", "env:SHOP", "--name", "again")
