@@ -25,12 +25,15 @@ def jumps(x):
     return np.array([1.0, -1.2, 0.3, 1.5, -0.4, 0.8, -1.6, 0.1])[cell]
 
 
-def played(truth, dimension, *, prior, rounds=12, seed=0):
-    """A policy that was told outcomes of arms that no policy chose."""
+def played(truth, dimension, *, prior, rounds=12, seed=0, more=0):
+    """A policy that was told outcomes of arms that no policy chose; ``more`` features never vary."""
     rng, policy = np.random.default_rng(seed), sa.CautiousTCGPUCB(prior)
     for t in range(1, rounds + 1):
         x = rng.uniform(size=(40, dimension))
-        round = sa.Round(t=t, contexts=x, groups=np.arange(40) % 8, constraint=sa.Mean() >= 0.0, feasible=sa.AtMost(12))
+        contexts = np.hstack([x, np.ones((40, more))])
+        round = sa.Round(
+            t=t, contexts=contexts, groups=np.arange(40) % 8, constraint=sa.Mean() >= 0.0, feasible=sa.AtMost(12)
+        )
         arms = np.sort(rng.choice(40, 12, replace=False))
         values = truth(x[arms])[:, None] + rng.normal(0.0, 0.2, (12, 2))
         policy.update(round, arms, values)
@@ -56,6 +59,11 @@ def test_products_of_features_are_adopted_and_told(prior):
 
 def test_two_features_have_no_products_of_three():
     assert all(interactions_of(base) is None for base in bases(played(smooth, 2, prior=None)))
+
+
+def test_features_that_never_vary_have_no_products():
+    policy = played(lambda x: product(np.hstack([x, x])), 2, prior=None, more=3)
+    assert all(interactions_of(base) is None for base in bases(policy))
 
 
 def test_products_are_given_up_when_outcomes_speak_against_them():

@@ -45,8 +45,9 @@ def guessed_kernel(features: Features, variance: float, *, every_column: bool) -
 
 
 def guessed_interactions(features: Features, variance: float) -> Kernel | None:
-    """Products of the graded features; None where they are too few."""
+    """Products of the graded features that vary; None where they are too few."""
     graded = features.graded
+    graded = graded[features.high[graded] > features.low[graded]]
     if len(graded) < FEWEST or features.binary[graded].any():
         return None
     origin, scale = features.mean[graded], features.scale[graded]
