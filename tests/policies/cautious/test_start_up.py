@@ -361,3 +361,18 @@ def test_a_selection_tells_how_far_start_up_has_come():
             assert str(selection).splitlines()[1] == f"  {selection.note}"
         policy.update(round, selection.arms, np.column_stack([x[selection.arms], x[selection.arms]]))
     assert 0 < known < 16
+
+
+@pytest.mark.parametrize("silent", [0, 3])
+def test_a_group_whose_outcomes_never_come_does_not_hold_up_all_others(silent):
+    """Of its arms nothing is ever learnt, so they would teach most for ever."""
+    rng, policy, kinds = np.random.default_rng(0), sa.CautiousTCGPUCB(), []
+    for t in range(1, 36):
+        x, groups = rng.uniform(size=(20, 1)), np.arange(20) % 4
+        round = sa.Round(t=t, contexts=x, groups=groups, constraint=sa.Sum() <= 0.8, feasible=sa.AtMost(6))
+        selection = policy.select(round)
+        outcomes = np.hstack([x, 0.3 * x])[selection.arms] + rng.normal(0.0, 0.05, (len(selection.arms), 2))
+        outcomes[groups[selection.arms] == silent, 1] = np.nan
+        policy.update(round, selection.arms, outcomes)
+        kinds.append(selection.kind)
+    assert set(kinds[start_up.LONGEST + 1 :]) <= {sa.Kind.CERTIFIED, sa.Kind.TRIAL}

@@ -221,7 +221,7 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
 
     def _starting(self, round: Round, posterior: Posterior) -> bool:
         learner = self.learner
-        starting = learner.learning is not None and start_up.is_starting(round, posterior)
+        starting = learner.learning is not None and start_up.is_starting(round, posterior, self.ledger.rounds)
         starting &= not self._broke  # scales were learnt before
         return starting and not start_up.borne_out(posterior, learner.model)
 

@@ -10,7 +10,8 @@ long certified 175. So while fewer than 16 outcomes of the second output are kno
   certified. Where there are none, what the shy posterior certifies is played, so the policy is never stuck.
 
 It ends before that where a prior was given and the outcomes bear it out: they are e^3 times as probable as with the
-shorter lengthscales, and neither too large nor too small for its scale.
+shorter lengthscales, and neither too large nor too small for its scale. It also ends after 24 rounds, once any outcome
+is known: arms whose outcomes never come would teach most for ever.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from superarm.round import Round
 from superarm.selection import Kind
 
 LEAST = 16  # outcomes of the second output from which on smoothness and scale are believed
+LONGEST = 24  # rounds after which it ends with fewer: outcomes of some groups may never come
 SHORTER = 0.3  # lengthscales are multiplied by it until then
 WITHIN = 3.0  # standard deviations that what is demanded is at most a third of, once they are multiplied
 RISK = 0.9  # largest probability of a broken promise that exploring goes on with
@@ -52,10 +54,11 @@ def seen(posterior: Posterior) -> int:
     return posterior.state.history.seen(1) if isinstance(posterior, StatefulPosterior) else LEAST
 
 
-def is_starting(round: Round, posterior: Posterior) -> bool:
-    """Whether too little is known for promises that depend on outcomes."""
+def is_starting(round: Round, posterior: Posterior, rounds: int = 0) -> bool:
+    """Whether too little is known for promises that depend on outcomes, after so many rounds."""
     uncertain = any(not isinstance(promise.reward, Count) for promise in round.promises)
-    return uncertain and seen(posterior) < LEAST
+    known = seen(posterior)
+    return uncertain and known < LEAST and (rounds < LONGEST or not known)
 
 
 def borne_out(posterior: Posterior, model: Model | None) -> bool:
