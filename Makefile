@@ -46,7 +46,7 @@ test: $(DEV) ## lint, then all tests but the slow ones, doctests, examples and t
 	@$(MAKE) --no-print-directory -j 2 lint loops
 	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m 'not slow'
 
-test-slow: $(DEV) $(FLOWER)/.ready $(CLUSTER)/.ready ## the slow tests: kills, Ctrl-C, whole pages, what is built and installed, Flower, Ray
+test-slow: $(DEV) $(FLOWER)/.ready $(CLUSTER)/.ready loops ## the slow tests: kills, Ctrl-C, whole pages, what is built and installed, Flower, Ray
 	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m slow
 	@test ! -e $(FLOWER)/.ready || $(ONE) PYTHONPATH=src $(FLOWER)/bin/python -m pytest -m slow tests/flower
 	@test ! -e $(CLUSTER)/.ready || $(ONE) PYTHONPATH=src $(CLUSTER)/bin/python -m pytest -m slow tests/cluster
