@@ -23,6 +23,7 @@ import numpy as np
 
 import superarm as sa
 from superarm.environments import RandomProblem
+from superarm.environments.environment import Environment
 from superarm.regret import optimum, performance
 from superarm.round import Round
 from superarm.simulation import stream
@@ -57,18 +58,24 @@ def certifiable(policy: sa.CautiousTCGPUCB, round: Round, truth: Any) -> Any:
     return np.empty(0, dtype=np.intp) if found is None else found.arms
 
 
-def play(problem: RandomProblem, rounds: int, seed: int) -> tuple[dict[str, Tally], list[float]]:
-    """One problem, all of them on the same rounds with the same noise; and the rewards of the optimum."""
+def players(problem: RandomProblem, seed: int) -> dict[str, sa.CautiousTCGPUCB]:
+    """The policy told nothing, told the prior as a guess, and told that it is the truth."""
     prior = sa.GaussianProcess(problem.kernel, problem.noise_std)
-    policies = {
+    return {
         NO_PRIOR: sa.CautiousTCGPUCB(seed=seed),
         GUESS: sa.CautiousTCGPUCB(prior, seed=seed),
         TOLD: sa.CautiousTCGPUCB(prior, learn=False, opening=0.0, seed=seed),
     }
+
+
+def play(
+    environment: Environment, policies: dict[str, sa.CautiousTCGPUCB], rounds: int, seed: int
+) -> tuple[dict[str, Tally], list[float]]:
+    """All policies on the same rounds with the same noise, and the best certifiable; and the rewards of the optimum."""
     tallies = {name: Tally() for name in (*policies, CERTIFIABLE)}
     arrivals, noise, best = stream(seed, "arrivals"), stream(seed, "noise"), []
-    for round in itertools.islice(problem.rounds(arrivals), rounds):
-        expected, outcomes = problem.expected_outcomes(round), problem.outcomes(round, noise)
+    for round in itertools.islice(environment.rounds(arrivals), rounds):
+        expected, outcomes = environment.expected_outcomes(round), environment.outcomes(round, noise)
         best.append(optimum(round, expected).value)
         tallies[CERTIFIABLE].add(round, certifiable(policies[TOLD], round, expected[:, 0]), expected)
         for name, policy in policies.items():
@@ -102,7 +109,7 @@ def main() -> int:
     runs: dict[str, list[tuple[Tally, list[float]]]] = {}
     for seed in range(FIRST, FIRST + problems):
         problem = RandomProblem(seed)
-        tallies, best = play(problem, rounds, seed)
+        tallies, best = play(problem, players(problem, seed), rounds, seed)
         for name, tally in tallies.items():
             runs.setdefault(name, []).append((tally, best))
         each = ", ".join(f"{name} {share(tally, best):.3f}" for name, tally in tallies.items())

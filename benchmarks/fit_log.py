@@ -50,7 +50,10 @@ def run(*, small: bool, say: Callable[[str], None]) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             write(Path(folder), size)
             reports: list[Any] = []
-            work = lambda folder=folder, reports=reports: reports.append(sa.fit_log(prior(), folder, **COLUMNS)[1])  # noqa: E731
+
+            def work(folder: str = folder, reports: list[Any] = reports) -> None:
+                reports.append(sa.fit_log(prior(), folder, **COLUMNS)[1])
+
             work()
             say(f"{size:,} rows")
             each = [(timed(work) / size, product.rate()) for _ in range(2 if small else 3)]

@@ -197,7 +197,7 @@ def giant(groups: int, arms: int) -> dict[str, Any]:
     return {
         "groups": groups,
         "arms": groups * arms,
-        "observations": int(policy.posterior.observations),  # type: ignore[attr-defined]
+        "observations": int(policy.posterior.observations),
         "select": select,
         "update": update,
         "oracle": float(f"{selection.seconds:.3g}"),

@@ -22,8 +22,8 @@ from benchmarks.measure import Product, Spread, short
 from benchmarks.own import default, exact
 from benchmarks.page import Listing
 from benchmarks.peers.peer import Problem
-from benchmarks.posteriors import GRID, NOISE
 from benchmarks.rounds import SEED, names
+from benchmarks.sizes import GRID, NOISE
 from superarm.experiments.experiment import Setting
 from superarm.experiments.studies import study
 from superarm.oracles.automatic import Automatic

@@ -94,7 +94,7 @@ def server(*words: str) -> Any:
             assert found is not None
             port = int(found[1])
             while ask(port, "GET", "/readyz")[0] != 200:
-                time.sleep(0.1)
+                time.sleep(0.1)  # it ends: a server that died refuses the connection
             yield started.pid, port
         finally:
             started.terminate()

@@ -102,7 +102,7 @@ def played(settings: dict[str, float | bool], seed: int, rounds: int) -> tuple[l
     """What was stated of each touched group in a run, and what it kept by its expected outcomes."""
     problem = BlindProblem(seed)
     prior = sa.GaussianProcess(problem.kernel, problem.noise_std)
-    policy = sa.CautiousTCGPUCB(prior, seed=seed, **settings)  # type: ignore[arg-type]
+    policy = sa.CautiousTCGPUCB(prior, seed=seed, **settings)
     arrivals, noise = (np.random.default_rng((seed, purpose)) for purpose in (101, 102))
     stated, came = [], []
     for round in itertools.islice(problem.rounds(arrivals), rounds):

@@ -1,5 +1,5 @@
 # %% [markdown]
-# One round of TCGP-UCB: what the learner is told, what it picks, why, and what it learns.
+# One round of TCGP-UCB: what the policy is told, what it picks and why, and what it learns.
 
 # %%
 import numpy as np

@@ -1,6 +1,6 @@
 # %% [markdown]
 # A policy inside a loop of your own: a frame of items arrives, some outcomes come late or never, and the process stops
-# and goes on where it left off.
+# and continues where it stopped.
 
 # %%
 import tempfile
@@ -57,7 +57,7 @@ for t in range(1, 6):
     print(f"day {t}: {len(selection.arms)} items, {selection.status.name}, smallest margin at the index {worst:+.2f}")
 
 # %% [markdown]
-# Stop, and go on tomorrow in another process: nothing changes, bit for bit.
+# Stop, and continue tomorrow in another process: nothing changes, bit for bit.
 
 # %%
 with tempfile.TemporaryDirectory() as folder:

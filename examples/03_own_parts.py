@@ -47,7 +47,7 @@ sa.check_posterior(LinearRegression.prior(1, noise_std=0.1))
 
 # %% [markdown]
 # ## A super-arm reward: the saturating utility log(1 + sum)
-# `scores` and `transform` declare that it is a function of a sum, so the exact decomposition takes it.
+# `scores` and `transform` declare that it is a function of a sum, so the exact decomposition can maximise it.
 
 
 # %%
@@ -66,7 +66,7 @@ sa.check_reward(LogUtility())
 
 # %% [markdown]
 # ## A group reward and its constraint: the probability that at least one request leaks, 1 - prod(1 - p)
-# Its normal form is linear in log(1 - p). Without `normal_form` groups of up to 14 arms would be enumerated.
+# Its normal form is linear in log(1 - p). Without `normal_form`, the solver would enumerate groups, up to 14 arms each.
 
 
 # %%
@@ -86,7 +86,7 @@ class LeakProbability:
 sa.check_group_reward(LeakProbability())
 
 # %% [markdown]
-# ## An oracle: add the best arm that keeps every promise, one after the other
+# ## An oracle: add one arm after the other, the best that keeps every promise
 # It proves nothing, so it claims no bound; `alpha` is then None.
 
 

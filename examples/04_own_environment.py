@@ -34,8 +34,8 @@ class Clinics:
 sa.check_environment(Clinics())
 
 # %% [markdown]
-# `simulate` goes on with a policy as it is, and one that has learnt continues: make a new policy for every run. The
-# prior is never changed, so all of them may share it.
+# `simulate` continues with what a policy has learnt, so make a new policy for every run. The prior never changes, so
+# all policies may share it.
 
 # %%
 clinics = Clinics()

@@ -1,6 +1,6 @@
 # %% [markdown]
 # Shops that differ: which coupons to show, so that many are clicked on and every shop that takes part keeps a margin.
-# Nothing is known beforehand, and no column says which shop a coupon is of: its label does.
+# Nothing is known beforehand. No column says which shop offers a coupon; only the label of its group does.
 
 # %%
 import itertools
@@ -14,8 +14,8 @@ arrivals, noise = np.random.default_rng(0), np.random.default_rng(1)
 policy = sa.CautiousTCGPUCB()
 
 # %% [markdown]
-# The loop of a user: what arrives, what is shown, what came of it. The first outcome of a coupon is a click, 0 or 1,
-# and the second its margin, which is promised. What no user has is the truth, by which promises are judged here.
+# This is the loop of a user: what arrives, what is shown, and what came of it. The first outcome of a coupon is a
+# click, 0 or 1. The second is its margin, which is promised. Here promises are judged by the truth, which no user has.
 
 # %%
 clicks, stated, shown, broken = 0.0, 0.0, 0, 0
@@ -34,8 +34,8 @@ for day in itertools.islice(shops.rounds(arrivals), 12):
 print(f"{clicks:.0f} clicks on {shown} coupons; {stated:.1f} broken promises expected, {broken} broken")
 
 # %% [markdown]
-# What the policy has made of it: print(policy) shows what it believes of scales, smoothness, noise and groups. The
-# clairvoyant says what there was to earn.
+# print(policy) shows what the policy has learnt about scales, smoothness, noise and groups. The clairvoyant shows how
+# much could be earned.
 
 # %%
 print(policy)

@@ -1,7 +1,7 @@
 # %% [markdown]
-# Federated learning on digits in which every client limits what its updates leak. Leakage is measured by the clients
+# Federated learning on digits, in which every client limits what its updates leak. The clients measure leakage
 # themselves, by an attack on their own update, and the policy learns whom it may ask for what. Everything runs in this
-# process; needs scikit-learn for the data.
+# process. The data come from scikit-learn, which must be installed.
 
 # %%
 import itertools
@@ -22,8 +22,8 @@ digits = Records(features=data.data[order] / 16.0, labels=data.target[order].ast
 
 # %% [markdown]
 # The server has 200 records to judge updates by, and 200 others to report on. Ten clients share the rest, half of each
-# to train on and half held out for the audit. Each says how much it lets leak: 0 is nothing that the attack can see, 1
-# is everything.
+# to train on and half held out for the audit. Each says how much may leak: 0 is nothing that the attack can see, 1 is
+# everything.
 
 # %%
 judged_by, report = digits[:200], digits[200:400]
@@ -32,8 +32,8 @@ limits = {client.client_id: client.limit for client in clients}
 print("limits:", ", ".join(f"{name} {limit:.2f}" for name, limit in limits.items()))
 
 # %% [markdown]
-# The loop, once with the cautious policy and once drawing lots. What a request leaks on average no server knows; here
-# it is measured by asking the same client a dozen times more.
+# The loop runs once with the cautious policy and once with requests drawn by lot. No server knows what a request leaks
+# on average; here we measure it by asking the same client a dozen times more.
 
 # %%
 for name, policy in {"cautious": sa.CautiousTCGPUCB(), "lots": sa.Uniform()}.items():
@@ -59,6 +59,6 @@ for name, policy in {"cautious": sa.CautiousTCGPUCB(), "lots": sa.Uniform()}.ite
     )
 
 # %% [markdown]
-# For your own models: ask `selector.propose(round, profiles, loss)` whom to ask for what, let clients measure
-# `membership_advantage(...)` of their update, and tell `selector.observe(...)`. With a `sa.Session` in place of the
-# policy nothing is forgotten when the server ends: docs/federated_learning.md.
+# With your own models, `selector.propose(round, profiles, loss)` says whom to ask for what. Let clients measure the
+# `membership_advantage(...)` of their update, and report it by `selector.observe(...)`. With a `sa.Session` in place of
+# the policy, nothing is lost when the server stops: docs/federated_learning.md.

@@ -1,7 +1,7 @@
 # %% [markdown]
-# Past one machine: a study, a log, a catalogue of arms and many learners, each with `workers=`. By default all is done
-# in this process. `python 07_past_one_machine.py ray` does the same on a Ray of this machine, `ray:auto` on the cluster
-# that this machine belongs to, and `processes:2` in two processes. No result depends on it.
+# Past one machine: a study, a log, a catalogue of arms and many learners, each with `workers=`. By default all work is
+# done in this process. `python 07_past_one_machine.py ray` does the same with Ray on this machine, `ray:auto` on the
+# cluster that this machine belongs to, and `processes:2` in two processes. No result depends on this choice.
 
 # %%
 from __future__ import annotations
@@ -18,7 +18,7 @@ import superarm as sa
 
 
 def main(on: str = "here") -> list[str]:
-    """All four, and the digests of what they found."""
+    """Run all four, and print and return a line about each."""
     with closing(sa.connect(on)) as workers, tempfile.TemporaryDirectory() as folder:
         found = [
             a_study(workers),
@@ -32,7 +32,7 @@ def main(on: str = "here") -> list[str]:
 
 
 # %% [markdown]
-# ## A study: the same rows, whoever played them
+# ## A study: the same rows, whichever worker played them
 
 
 # %%
@@ -60,7 +60,7 @@ def a_log(folder: Path, workers: sa.Workers) -> str:
 
 
 # %% [markdown]
-# ## A catalogue: workers score the arms where they lie
+# ## A catalogue: workers score the arms where these are stored
 
 
 # %%

@@ -82,7 +82,7 @@ MUTANTS = (
         "rewards",
     ),
     Mutant("kernels/stationary.py", "slope = (5.0 / 3.0) * decay", "slope = (3.0 / 5.0) * decay", "kernels"),
-    Mutant("kernels/kernel.py", "(first * slope for slope", "(second * slope for slope", "kernels"),
+    Mutant("kernels/combinations.py", "(first * slope for slope", "(second * slope for slope", "kernels"),
     Mutant(
         "kernels/loops.py",
         "difference = (a - column[j]) * reciprocal\n                    row[j] += difference * difference",
@@ -91,7 +91,7 @@ MUTANTS = (
     ),
     Mutant(
         "posteriors/engines/exact.py",
-        "engine, noise = self, data.noise / data.counts",
+        "engine, noise = self, data.noise / data.precision",
         "engine, noise = self, data.noise",
         "posteriors/engines/test_exact.py posteriors/test_gaussian_process.py",
     ),
@@ -126,7 +126,12 @@ MUTANTS = (
     Mutant("kernels/slopes.py", "value += w[i, i]", "value += 2.0 * w[i, i]", "kernels"),
     Mutant("indices.py", "2.0 * math.log(t)", "math.log(t)", "test_indices.py"),
     Mutant("indices.py", "width / (1.0 - zeta) * sigma_1", "width * (1.0 - zeta) * sigma_1", "test_indices.py"),
-    Mutant("selection.py", "upper_bound=max(upper_bound, value),", "upper_bound=upper_bound,", "test_selection.py"),
+    Mutant(
+        "selection/selection.py",
+        "upper_bound=max(upper_bound, value),",
+        "upper_bound=upper_bound,",
+        "test_selection.py",
+    ),
     Mutant(
         "oracles/good_subgroups.py",
         "(good | np.isnan(values)) & ~self.closed[groups]",
@@ -157,8 +162,8 @@ MUTANTS = (
     ),
     Mutant(
         "policies/learner.py",
-        "self.largest_round = max(self.largest_round, len(round))",
-        "self.largest_round = len(round)",
+        "self.largest_round = max(self.largest_round, arms_of(round))",
+        "self.largest_round = arms_of(round)",
         "policies --ignore=tests/policies/cautious --ignore=tests/policies/baselines",
     ),
     Mutant(
@@ -167,10 +172,10 @@ MUTANTS = (
         'f"{seed}".encode()',
         "policies/test_ties.py",
     ),
-    Mutant("posteriors/model/model.py", "observed = _in_order(round, observed)", "pass", "posteriors/model"),
+    Mutant("posteriors/model/slips.py", "observed = in_order(round, observed)", "pass", "posteriors/model"),
     Mutant("posteriors/model/decisions.py", "if checksum in self.recent:", "if False:", "posteriors/model"),
     Mutant("posteriors/model/features.py", "(self.count * share)", "self.count", "posteriors/model"),
-    Mutant("posteriors/model/model.py", " and not contradicted", "", "posteriors/model"),
+    Mutant("posteriors/model/updates.py", " and not contradicted", "", "posteriors/model"),
     Mutant("policies/tcgp_ucb.py", "(s2 + j * v)", "(s2 + v)", "policies/test_batch.py"),
     Mutant(
         "policies/baselines/acc_ucb.py",
@@ -179,15 +184,15 @@ MUTANTS = (
         "policies/baselines",
     ),
     Mutant(
-        "policies/cautious/cautious_tcgp_ucb.py",
-        "np.square(search.judge.belief.std[:, 1])",
-        "np.square(search.judge.belief.std[:, 0])",
+        "policies/cautious/explore.py",
+        "np.square(judge.belief.std[:, 1])",
+        "np.square(judge.belief.std[:, 0])",
         "policies/cautious",
     ),
     Mutant(
         "policies/cautious/ledger.py",
-        "due = max(judged.risk - entry.paid, 0.0)",
-        "due = judged.risk",
+        "before = self.account if entry.payment is None else self.account.undone(entry.payment)",
+        "before = self.account",
         "policies/cautious",
     ),
     Mutant(

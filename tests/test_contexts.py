@@ -67,7 +67,8 @@ def test_the_number_of_a_category_is_the_same_in_every_round_and_no_others(one, 
         (pd.Series(["a", pd.NA], dtype="string"), "a missing one in column 'c'"),
         (pd.Series(["a", None], dtype="category"), "a missing one in column 'c'"),
         (pl.Series(["a", None]), "a missing one in column 'c'"),
-        (["a", 1.0], "1.0 in column 'c'"),
+        (["a", 1.0], "'a' among numbers in column 'c'"),
+        (["a", 1.0, "b"], "1.0 among text in column 'c'"),
     ],
 )
 def test_text_with_gaps_or_numbers_names_its_column(column, came):
@@ -86,6 +87,7 @@ def test_text_with_gaps_or_numbers_names_its_column(column, came):
         ({"a": [[1.0]]}, "contexts: expected one value for each arm in column 'a'"),
         ({"a": [np.inf]}, "contexts: expected finite numbers"),
         ({"a": 3.0}, "contexts"),
+        (pd.DataFrame(np.ones((2, 3)), columns=["a", "b", "a"]), "columns with distinct names, got 'a' more than once"),
     ],
 )
 def test_wrong_tables_are_refused(contexts, words):

@@ -390,3 +390,9 @@ def test_dates_of_numpy_beside_tuples_have_one_order(other, wrap):
     labels = [wrap(np.datetime64(123, "ns")), wrap(other), ()]
     ordered = {Groups.of(list(each)).labels for each in itertools.permutations(labels)}
     assert len(ordered) == 1
+
+
+def test_none_is_a_label_in_a_list_and_a_missing_value_in_a_column():
+    assert Groups.of(["a", None, "b"]).labels == (None, "a", "b")
+    refused(lambda: Groups.of(pl.Series(["a", None, "b"])), "groups", "a label for every arm", "None")
+    refused(lambda: Groups.of(["a", float("nan")]), "groups", "a label for every arm", "NaN")

@@ -57,14 +57,68 @@ def test_a_promise_that_breaks_costs_the_penalty():
     [
         (sa.AtMost(2), [0, 1, 3], [0, 1]),
         (sa.AtMost(per_group=1), [0, 1, 2, 3], [0, 2]),
-        (sa.Exactly(3), [1, 2], [1, 2]),
+        (sa.Exactly(3), [1, 2], [0, 1, 2]),
+        (sa.Exactly(3), [], [0, 1, 2]),
+        (sa.Exactly(2, per_group=1), [1], [1, 2]),
+        (sa.Exactly(9), [4], [0, 1, 2, 3, 4]),
         (sa.WholeGroups(1), [0, 1, 2, 3, 4], [0, 1]),
         (sa.WholeGroups(2), [0, 2, 3, 4], [2, 3, 4]),
     ],
 )
 def test_what_does_not_fit_is_not_played(feasible, arms, played):
     round = sa.Round(t=1, contexts=np.eye(5), groups=list("aabbb"), feasible=feasible)
-    assert fitting(round, np.array(arms)).tolist() == played
+    assert fitting(round, np.array(arms, dtype=int)).tolist() == played
+
+
+class Noiseless:
+    """Three arms whose outcomes are told as they are."""
+
+    def __init__(self, outcomes, **rest):
+        self.told, self.rest = np.array(outcomes), rest
+
+    def rounds(self, rng):
+        for t in range(1, 4):
+            yield sa.Round(t=t, contexts=np.eye(3), **self.rest)
+
+    def expected_outcomes(self, round):
+        return np.nan_to_num(self.told)
+
+    def outcomes(self, round, rng):
+        return self.told
+
+
+def test_an_empty_action_does_not_avoid_what_must_be_picked():
+    env = SuperArmEnv(Noiseless([[-1.0, 0.0]] * 3, feasible=sa.Exactly(2)), max_arms=3, rounds=2)
+    env.reset(seed=0)
+    _, reward, *_, info = env.step(np.zeros(3, dtype=np.int8))
+    assert reward == -2.0
+    assert info["arms"].tolist() == [0, 1]
+
+
+def test_a_missing_outcome_earns_nothing():
+    told = [[np.nan, 0.1], [2.0, np.nan], [3.0, 0.2]]
+    world = Noiseless(told, feasible=sa.AtMost(3), groups=list("abc"), constraint=sa.Sum() <= 0.5)
+    env = SuperArmEnv(world, max_arms=3, rounds=2)
+    env.reset(seed=0)
+    _, reward, *_, info = env.step(np.ones(3, dtype=np.int8))
+    assert reward == 5.0
+    assert info["kept"] == {"a": True, "c": True}
+
+
+def test_info_says_what_promises_are_about():
+    constraint = {"a": sa.Sum() <= 0.5, "b": sa.Mean() >= 0.2}
+    world = Noiseless(np.zeros((3, 2)), feasible=sa.AtMost(3), groups=list("abc"), constraint=constraint)
+    env = SuperArmEnv(world, max_arms=3, rounds=2)
+    said = {"a": "Sum() <= 0.5", "b": "Mean() >= 0.2"}
+    assert env.reset(seed=0)[1]["promises"] == said
+    assert env.step(np.ones(3, dtype=np.int8))[-1]["promises"] == said
+
+
+def test_delayed_outcomes_are_refused():
+    world = Noiseless(np.zeros((3, 2)), feasible=sa.AtMost(3))
+    world.delay = 2
+    with pytest.raises(InvalidArgument, match=r"environment\.delay"):
+        SuperArmEnv(world, max_arms=3)
 
 
 def test_wrong_arguments_are_named():
@@ -91,4 +145,4 @@ except ImportError as error:
     print(error)
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "superarm.gym needs gymnasium: install it with  pip install 'superarm[gym]'"
+    assert said.strip() == "superarm.gym needs gymnasium: in a clone of superarm, pip install '.[gym]'"

@@ -102,6 +102,11 @@ def test_a_client_says_what_it_needs(monkeypatch):
     for name in ("client", "connection"):
         monkeypatch.delitem(sys.modules, f"superarm.client.{name}", raising=False)
     with pytest.raises(
-        ImportError, match=r"superarm.Client needs httpx: install it with  pip install 'superarm\[client\]'"
+        ImportError, match=r"superarm.Client needs httpx: in a clone of superarm, pip install '\.\[client\]'"
     ):
-        sa.Client  # noqa: B018
+        sa.Client  # noqa: B018  # to ask for the name is what raises
+
+
+def test_no_message_sends_readers_to_a_package_that_is_not_published():
+    for module in sorted(Path(sa.__file__).parent.rglob("*.py")):
+        assert not re.search(r"pip install '?superarm", module.read_text("utf-8")), module

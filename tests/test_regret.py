@@ -35,11 +35,14 @@ def test_a_hair_within_the_tolerance_is_no_regret():
     assert performance(round, np.array([0]), truth).group_regret == pytest.approx(5e-9)
 
 
-def test_groups_without_a_promise_are_satisfied():
+def test_groups_without_a_promise_count_neither_as_kept_nor_as_broken():
     truth = np.ones((5, 2))
     round = a_round(constraint={"a": sa.Sum() >= 9})
     true = performance(round, np.arange(5), truth)
-    assert (true.groups_touched, true.groups_satisfied, true.group_regret) == (3, 2, 7.0)
+    assert (true.groups_touched, true.groups_satisfied, true.group_regret) == (1, 0, 7.0)
+    assert true.kept == (False, True, True)  # one for each group of the selection
+    free = performance(a_round(), np.arange(5), truth)
+    assert (free.groups_touched, free.groups_satisfied, free.group_regret) == (0, 0, 0.0)
 
 
 def test_the_empty_super_arm_is_good_where_nothing_else_is():

@@ -514,3 +514,13 @@ def test_the_largest_number_of_a_round_is_played_as_any_other():
         arms = policy.select(round).arms
         policy.update(round, arms, np.full((len(arms), 2), 0.5))
     assert round.digest() == sa.wire.round_from_bytes(sa.wire.round_to_bytes(round)).digest()
+
+
+@pytest.mark.parametrize(("columns", "contexts"), [("aba", ["a", "b"]), ("abc", ["a", "b", "a"])])
+def test_columns_that_repeat_are_refused(columns, contexts):
+    """They were taken without their names."""
+    frame = pd.DataFrame(np.ones((2, 3)), columns=list(columns))
+    with pytest.raises(InvalidArgument, match="columns with distinct names, got 'a' more than once"):
+        sa.Round.from_frame(frame, t=1, contexts=contexts, feasible=sa.AtMost(1))
+    kept = sa.Round.from_frame(frame, t=1, contexts=["b"], feasible=sa.AtMost(1))
+    assert kept.columns.names == ("b",), "another column may repeat"

@@ -194,7 +194,13 @@ def test_a_selection_is_a_dict_of_plain_values():
 
 
 @pytest.mark.parametrize(
-    ("labels", "kind"), [(list("aabb"), pl.String), ([1, 1, 2, 2], pl.Int64), ([("a", 1), ("a", 1), 2, 2], pl.String)]
+    ("labels", "kind"),
+    [
+        (list("aabb"), pl.String),
+        ([1, 1, 2, 2], pl.Int64),
+        ([("a", 1), ("a", 1), 2, 2], pl.String),
+        ([2**63, 2**63, -1, -1], pl.String),  # too large for 64 bits
+    ],
 )
 def test_a_selection_is_a_frame_with_a_row_for_every_arm(labels, kind):
     selection = a_cautious_selection(labels)
@@ -208,6 +214,11 @@ def test_a_selection_is_a_frame_with_a_row_for_every_arm(labels, kind):
     assert frame["margin"].to_list() == [margins[arm] for arm in frame["arm"]]
     empty = sa.Uniform().select(sa.Round(t=1, contexts=np.eye(2), feasible=sa.AtMost(0))).to_frame()
     assert empty.shape == (0, len(frame.columns))
+
+
+def test_a_label_that_utf_8_cannot_write_is_escaped_in_a_frame():
+    frame = a_cautious_selection(["\ud800", "\ud800", "c", "c"]).to_frame()
+    assert set(frame["group"]) <= {"\\ud800", "c"}
 
 
 def test_a_notebook_shows_tables_and_takes_no_label_for_markup():

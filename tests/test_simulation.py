@@ -46,8 +46,12 @@ def test_all_policies_meet_the_same_arrivals_and_the_same_noise():
         def update(self, round, arms, outcomes):
             shown.append(outcomes[0].tobytes())
 
+    class Free(Federated):
+        def rounds(self, rng):
+            return (replace(round, feasible=sa.AtMost(5)) for round in super().rounds(rng))
+
     for picks in (1, 5):
-        simulate(Watching(picks), SMALL, rounds=4, seed=9)
+        simulate(Watching(picks), Free(clients=6, requests=20, most_requests=3), rounds=4, seed=9)
     assert met[:4] == met[4:]
     assert shown[:4] == shown[4:]  # arm 0 gives both the same noisy outcome
 
@@ -248,6 +252,16 @@ def test_arms_that_the_round_does_not_allow_are_refused():
         ValueError, match=r"policy: expected arms that AtMost\(k=2, per_group=None\) allows, got \[0, 1, 2\]"
     ):
         simulate(Fixed([0, 1, 2]), Two(), rounds=1)
+
+
+@pytest.mark.parametrize(("arms", "said"), [(2, r"arms that AtMost\(k=1, .*got \[0, 1"), (9, "from 0 to 1, got ")])
+def test_a_selection_of_another_round_is_refused(arms, said):
+    class Elsewhere(Fixed):
+        def select(self, round):
+            return sa.Uniform().select(sa.Round(t=1, contexts=np.zeros((arms, 1)), feasible=sa.AtMost(arms)))
+
+    with pytest.raises(ValueError, match=said):
+        simulate(Elsewhere(None), Late(), rounds=1)
 
 
 @pytest.mark.parametrize("policy", ["tcgp-ucb", None, sa.CUCB, object()])

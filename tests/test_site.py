@@ -11,6 +11,7 @@ import runpy
 import socket
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tests.report.chromium import executable
 
 ROOT = Path(__file__).parent.parent
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+HOOKS = runpy.run_path(str(ROOT / "docs" / "hooks.py"))
 NOTEBOOKS = runpy.run_path(str(ROOT / "docs" / "notebooks.py"))
 
 
@@ -93,6 +95,30 @@ def ready(port):
     subprocess.run(words.split(), check=True, capture_output=True)
 
 
+def test_copied_examples_have_neither_prompts_nor_output():
+    example = ">>> for t in (1, 2):\n...     print(t)\n1\n2\n>>> {\n...     1: 2,\n... }\n{1: 2}\n"
+    assert HOOKS["runnable"](example) == "for t in (1, 2):\n    print(t)\n\n{\n    1: 2,\n}"
+
+
+@pytest.mark.parametrize(("printed", "wraps"), [("a sentence that is long", True), ("column  column", False)])
+def test_printed_sentences_wrap_and_printed_columns_scroll(printed, wraps):
+    block = f'<pre><span></span><code><span class="gp">&gt;&gt;&gt; </span>1\n<span class="go">{printed}</span>'
+    html = HOOKS["examples"](f"{block}</code></pre>")
+    assert html.startswith('<pre data-copy="1">')
+    assert ('class="go wrapped"' in html) == wraps
+
+
+def test_pages_that_are_named_by_their_files_are_linked():
+    linked = HOOKS["linked"]
+    assert linked("<code>examples/05_shops.py</code>", "reference/x.md").startswith(
+        '<a href="../examples/05_shops.html">'
+    )
+    assert linked("<code>benchmarks/results.md</code>", "x.md").startswith('<a href="benchmarks.html">')
+    for same in ("<code>docs/nothing.md</code>", '<a href="y"><code>docs/wrong.md</code></a>', "<code>src/x.py</code>"):
+        assert linked(same, "x.md") == same
+    assert "<a" not in linked("<code>examples/05_shops.py</code>", "examples/05_shops.md")
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site, built strictly where nothing can be fetched."""
@@ -119,6 +145,19 @@ def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(site):
         loaded += re.findall(r"<link[^>]*rel=\"?(?:stylesheet|preload|preconnect|icon)[^>]*\shref=\"?([^\" >]+)", text)
         assert not [address for address in loaded if "//" in address], page
         assert not re.search(r":(?:class|func|meth|mod|attr):", text), page
+
+
+@pytest.mark.slow
+def test_every_example_with_prompts_copies_code_that_compiles(site):
+    blocks = 0
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        copied = re.findall(r'<pre data-copy="([^"]*)"', text)
+        assert len(copied) == len(re.findall(r'<code><span class="gp">&gt;', text)), page
+        for code in copied:
+            compile(unescape(code), page.name, "exec")
+        blocks += len(copied)
+    assert blocks > 100
 
 
 @pytest.mark.slow

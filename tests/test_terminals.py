@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -115,3 +116,15 @@ def test_help_and_list_in_any_encoding(encoding):
         assert said.returncode == 0, said.stderr
         assert "federated" in said.stdout.decode(encoding) or words == ["--help"]
         assert b"Traceback" not in said.stderr
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["session", "list"], ["token"]])
+def test_help_has_a_short_name(command):
+    assert superarm(*command, "-h").output == superarm(*command, "--help").output
+
+
+def test_the_help_of_a_run_fits_every_machine_and_study():
+    said = CliRunner(env={"COLUMNS": "160"}).invoke(app, ["run", "--help"]).output
+    assert "one per core" in said
+    assert "or that of your file" in said
+    assert not re.search(r"--(?:json|sweep)\s+<bool>", said)

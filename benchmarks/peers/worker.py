@@ -43,7 +43,7 @@ def serve(module: str, name: str, requests: IO[bytes], answers: IO[bytes]) -> No
     try:
         found = import_module(f"benchmarks.peers.{module}")
         packages = [f"{package} {version(package)}" for package in found.PACKAGES]
-    except Exception as error:
+    except Exception as error:  # of anybody's library: the table says that it is missing
         send(answers, error=f"{type(error).__name__}: {error}")
         return
     send(answers, packages=", ".join(packages))
@@ -67,7 +67,7 @@ def serve(module: str, name: str, requests: IO[bytes], answers: IO[bytes]) -> No
             else:
                 done = play(peer, request["candidates"], request["x"], request["y"])
                 send(answers, mean=done.mean, std=done.std, predict=done.predict, append=done.append)
-        except Exception as error:
+        except Exception as error:  # of anybody's library: the table says that it failed
             traceback.print_exc()
             send(answers, error=f"{type(error).__name__}: {error}")
 

@@ -1,7 +1,7 @@
 """superarm: pick a set of items every round, learn from noisy feedback, and keep promises to groups.
 
-The names follow one round from top to bottom: what the learner is told, what it believes, its indices, the oracles,
-the policies, and the suites that check an implementation of your own.
+The names follow one round from top to bottom: what a policy is told, what it believes, its indices, the oracles, the
+policies, and the suites that check an implementation of your own.
 """
 
 from importlib import import_module
@@ -32,6 +32,7 @@ from superarm.policies.baselines.cc_mab import CCMAB
 from superarm.policies.baselines.cucb import CUCB
 from superarm.policies.baselines.gp_ucb import CGPUCB, OCLOKUCB
 from superarm.policies.baselines.reference import Clairvoyant, Uniform
+from superarm.policies.baselines.rule import Rule
 from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.policy import load
 from superarm.policies.tcgp_ts import TCGPTS
@@ -174,6 +175,7 @@ __all__ = [
     "CCMAB",
     "CUCB",
     "Uniform",
+    "Rule",
     "Clairvoyant",
     "load",
     "storable",

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
+import time
 import webbrowser
-from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
@@ -23,18 +24,22 @@ from superarm.datasets.download import RELEASES
 from superarm.datasets.movielens import report_fetch
 from superarm.errors import InvalidArgument
 from superarm.experiments import runner
+from superarm.experiments.experiment import names_in
 from superarm.experiments.fitness import examined
 from superarm.experiments.measures import summary
 from superarm.experiments.paper import STUDIES
 from superarm.experiments.paper import demo as small_study
 from superarm.experiments.results import read
+from superarm.experiments.starter import write_starter
 from superarm.experiments.studies import POLICIES, settings_by_policy, studies_of, study, systems_by_study, with_sweep
 from superarm.service.commands import serve, token
-from superarm.session_commands import session
-from superarm.terminal import Json, console, plain_errors, print_json, warn
+from superarm.sessions.commands import session
+from superarm.terminal import Json, console, guess, plain_errors, print_json, warn
 from superarm.workers.connect import opened
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
+)
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets.")
 app.add_typer(data, name="data")
 app.add_typer(session, name="session")
@@ -42,15 +47,20 @@ app.command()(serve)
 app.add_typer(token, name="token")
 
 
-WRITING = "writing the page, and every figure as PNG, SVG and PDF: some 15 seconds"
+WRITING = "writing the page, and every figure as PNG, SVG and PDF: about 15 seconds"
+COMPILING = (
+    "compiling the loops of oracles, kernels, posteriors and learners: a minute or two the first time, then seconds"
+)
 CORES = os.cpu_count() or 1
 
 Seed = Annotated[int, typer.Option(min=0, help="Seed of arrivals, noise and ties.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Processes; the results do not depend on it.")]
+JOBS = "Number of processes; the results do not depend on it."
+Jobs = Annotated[int, typer.Option(min=1, help=JOBS)]
+JobsOnAll = Annotated[int, typer.Option(min=1, help=JOBS, show_default="one per core")]
 
 On = Annotated[
     str | None,
-    typer.Option("--on", help="Where to work, in place of --jobs: here, processes:8, ray, ray:auto or ray:ADDRESS."),
+    typer.Option("--on", help="Where to work, instead of --jobs: here, processes:8, ray, ray:auto or ray:ADDRESS."),
 ]
 
 
@@ -63,7 +73,8 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Pick a set of items every round, learn from noisy feedback, and keep promises to groups."""
@@ -74,7 +85,7 @@ def main(
 
 @app.command("list")
 def list_(as_json: Json = False) -> None:
-    """Studies, and policies with the studies that they play in and the settings that they take, by name."""
+    """List the studies, and the policies with their studies and settings."""
     with plain_errors():
         systems = systems_by_study()
         settings = settings_by_policy(systems)
@@ -121,8 +132,12 @@ def run(
             autocompletion=lambda: list(STUDIES),
         ),
     ],
-    runs: Annotated[int | None, typer.Option(min=1, help="Independent runs; by default the paper's number.")] = None,
-    rounds: Annotated[int | None, typer.Option(min=1, help="Rounds T; by default the paper's number.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Independent runs; by default the paper's number, or that of your file.")
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Rounds T; by default the paper's number, or that of your file.")
+    ] = None,
     seed: Seed = 0,
     policies: Annotated[
         str | None,
@@ -132,13 +147,13 @@ def run(
         ),
     ] = None,
     sweep: Annotated[
-        bool, typer.Option("--sweep", help="Add a grid of settings, to see what each costs and gains.")
+        bool, typer.Option("--sweep", metavar="", help="Add a grid of settings, to see what each costs and gains.")
     ] = False,
-    jobs: Jobs = CORES,
+    jobs: JobsOnAll = CORES,
     on: On = None,
     out: Annotated[
         str | None,
-        typer.Option(help="Folder of the results, by default results/STUDY; or a bucket, as s3://bucket/study."),
+        typer.Option(help="Folder of the results, by default results/STUDY; or a bucket, such as s3://bucket/study."),
     ] = None,
     data: Annotated[
         str | None,
@@ -151,8 +166,11 @@ def run(
 ) -> None:
     """Run a study; the same command continues an interrupted one."""
     with plain_errors():
-        chosen = None if policies is None else tuple(part.strip() for part in policies.split(",") if part.strip())
-        experiment = study(name, data=data, console=console).with_changes(rounds=rounds, runs=runs, policies=chosen)
+        with guess("study", [name], STUDIES):
+            whole = study(name, data=data, console=console)
+        chosen = None if policies is None else names_in(policies, whole.policies)
+        with guess("policies", [part.split()[0] for part in chosen or ()], whole.systems):
+            experiment = whole.with_changes(rounds=rounds, runs=runs, policies=chosen)
         experiment = with_sweep(experiment) if sweep else experiment
         folder = out or str(Path("results") / (name if name in STUDIES else experiment.name))
         found = runner.run(experiment, folder=folder, seed=seed, workers=jobs if on is None else on)
@@ -178,7 +196,7 @@ def run(
 def workers(
     on: Annotated[str, typer.Argument(metavar="WORKERS", help="here, processes:8, ray, ray:auto or ray:ADDRESS.")],
 ) -> None:
-    """Say whether workers are fit: versions, kinds of CPU, compiled loops, and what tasks cost; the exit code too."""
+    """Check workers: versions, kinds of CPU, compiled loops, time of a task. The exit code says whether all is well."""
     with plain_errors(), opened(on) as found:
         fitness = examined(found)
         console.print(str(fitness), soft_wrap=True, markup=False)
@@ -189,17 +207,18 @@ def workers(
 @app.command()
 def fit(
     log: Annotated[
-        str, typer.Argument(metavar="LOG", help="Parquet files: a pattern in quotes, as 'log/*.parquet', or a folder.")
+        str,
+        typer.Argument(metavar="LOG", help="Parquet files: a pattern in quotes, such as 'log/*.parquet', or a folder."),
     ],
     contexts: Annotated[str, typer.Option(help="Columns of the contexts, separated by commas.")],
     outcomes: Annotated[str, typer.Option(help="Both columns of outcomes, separated by a comma.")],
-    prior: Annotated[Path, typer.Option(help="File of a GaussianProcess, by superarm.storage.write.")],
-    out: Annotated[Path, typer.Option(help="File of the posterior, for superarm.storage.read.")],
-    learn: Annotated[bool, typer.Option("--learn", help="Also learn the hyperparameters.")] = False,
+    prior: Annotated[Path, typer.Option(help="File of a GaussianProcess, written by superarm.storage.write.")],
+    out: Annotated[Path, typer.Option(help="File to write the posterior to; superarm.storage.read reads it.")],
+    learn: Annotated[bool, typer.Option("--learn", metavar="", help="Also learn the hyperparameters.")] = False,
     jobs: Jobs = 1,
     on: On = None,
 ) -> None:
-    """Make a posterior of a log of any number of outcomes, for a policy to start from."""
+    """Fit a posterior to a log of outcomes, for a policy to start from."""
     with plain_errors():
         if out.is_dir() or not out.absolute().parent.is_dir():  # before the work
             raise InvalidArgument("out", "a file in a folder that is there", str(out))
@@ -217,11 +236,11 @@ def new(
     file: Annotated[Path, typer.Argument(help="The file to write; study means study.py.")] = Path("study.py"),
 ) -> None:
     """Write a study to start from: an environment and a policy of your own, beside two of superarm's."""
-    file = file if file.suffix else file.with_suffix(".py")
     with plain_errors():
-        with file.open("x", encoding="utf-8") as written:  # never over another
-            written.write(resources.files("superarm.experiments").joinpath("starter.txt").read_text(encoding="utf-8"))
-        console.print(f"written: {file}; to run it:  superarm run {file}", soft_wrap=True, markup=False)
+        file = write_starter(file)
+        console.print(
+            f"written: {file}; to run it:  superarm run {shlex.quote(str(file))}", soft_wrap=True, markup=False
+        )
 
 
 @app.command()
@@ -237,10 +256,24 @@ def report(folder: Annotated[Path, typer.Argument(help="A folder that 'superarm 
         console.print(f"written: {written.page}", soft_wrap=True, markup=False)
 
 
+@app.command("compile")
+def compile_() -> None:
+    """Compile all loops now, instead of when each is first needed; later processes load them."""
+    with plain_errors():
+        from superarm.experiments.machines import compile_loops
+        from superarm.learners.partition import loops
+
+        console.print(COMPILING)
+        began = time.perf_counter()
+        compile_loops()
+        loops()
+        console.print(f"ready: all loops are compiled, after {time.perf_counter() - began:.0f} seconds")
+
+
 @data.command()
 def movielens(
     release: Annotated[str, typer.Option(help=f"{', '.join(RELEASES)}.")] = "ml-latest-small",
-    cache: Annotated[Path | None, typer.Option(help="Folder of the cache; by default the platform's.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Cache folder; by default that of the operating system.")] = None,
 ) -> None:
     """Fetch a MovieLens release once, verify its checksum, and keep it."""
     with plain_errors():
@@ -250,9 +283,9 @@ def movielens(
 @app.command()
 def demo(
     seed: Seed = 0,
-    jobs: Jobs = CORES,
+    jobs: JobsOnAll = CORES,
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results/demo"),
-    show: Annotated[bool, typer.Option(help="Open the report in a browser.")] = False,
+    show: Annotated[bool, typer.Option(metavar="", help="Open the report in a browser.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run the federated study on a small setting with five policies, and report it."""

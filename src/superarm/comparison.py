@@ -14,6 +14,7 @@ import altair as alt
 import polars as pl
 from rich.console import Console
 
+from superarm import notebook
 from superarm.arguments import Seed, seed_number
 from superarm.errors import InvalidArgument, type_of
 from superarm.experiments import runner
@@ -24,8 +25,9 @@ from superarm.experiments.results import Results, save
 from superarm.places.at import place_at
 from superarm.places.folder import Folder
 from superarm.places.place import Place
+from superarm.report import theme
 from superarm.report.explorer import tradeoff
-from superarm.report.folder import Report, report, table
+from superarm.report.folder import Report, listing, report, table
 from superarm.storage import checked_path
 from superarm.workers.workers import Workers
 
@@ -37,17 +39,18 @@ class Comparison(Results):
     """Results of a comparison: ``frame`` has one row per round, policy and run, and ``manifest`` says what was run."""
 
     def table(self) -> pl.DataFrame:
-        """One row a policy.
+        """One row per policy.
 
-        ``reward`` is the reward beside that of the clairvoyant, in the mean over the runs, ``reward_std`` its standard
-        deviation over them; ``kept`` the share of promises kept; ``group_regret`` by how much the others were missed in
-        a run; ``select_ms`` the median time of a selection.
+        ``reward`` is the reward of all runs divided by that of the clairvoyant, and ``reward_std`` its standard
+        deviation over the runs, as the report has them; both are null where the clairvoyant earns nothing above 0.
+        ``kept`` is the share of promises kept (null where there are none), ``group_regret`` by how much the broken ones
+        were missed in a run, and ``select_ms`` the median time of a selection.
         """
         return summary(self.frame).select(
             "policy",
             "runs",
-            reward=pl.col("reward_ratio_mean"),
-            reward_std=pl.col("reward_ratio_std"),
+            reward=pl.col("reward_ratio_pooled"),
+            reward_std=pl.col("reward_ratio_spread"),
             kept=pl.col("satisfied_pooled"),
             group_regret=pl.col("group_regret_mean"),
             select_ms=pl.col("select_ms"),
@@ -58,7 +61,7 @@ class Comparison(Results):
         return tradeoff(self.frame).chart()
 
     def report(self, folder: str | os.PathLike[str]) -> Report:
-        """Write results, figures and ``report.html`` into a folder, new or of the same comparison."""
+        """Write results, figures and ``report.html`` into a folder: a new one, or over those of the same comparison."""
         place = checked_path("folder", folder)
         save(Folder(place), self)
         return report(place)
@@ -69,8 +72,14 @@ class Comparison(Results):
         assert isinstance(text.file, io.StringIO)
         return text.file.getvalue().rstrip()
 
+    def __repr__(self) -> str:
+        # The table and the manifest in full would hide what was compared.
+        told = self.manifest
+        return f"<Comparison of {len(told['policies'])} policies, {told['runs']} x {told['rounds']} rounds>"
+
     def _repr_html_(self) -> str:
-        return str(self.table()._repr_html_())
+        found = listing(summary(theme.checked(self.frame)))
+        return notebook.table(("policy", *(head.replace("\n", " ") for head in found.heads)), found.rows)
 
 
 def compare(
@@ -96,7 +105,7 @@ def compare(
         a folder, or the address of a bucket, that keeps the results; the same call continues where an earlier one
         stopped. None: nothing is kept
     workers
-        as :func:`superarm.connect` takes them, by default one process a core; results do not depend on it
+        as :func:`superarm.connect` takes them; by default one process per core. Results do not depend on it
 
     >>> import superarm as sa
     >>> clients = sa.environments.Federated(clients=3.0, requests=3)
@@ -122,12 +131,12 @@ def run(
     experiment
         as :func:`superarm.experiments.study` makes it
     out
-        a folder, or the address of a bucket (``s3://``, ``gs://``, ``az://``; extra ``superarm[cluster]``), that keeps
+        a folder, or the address of a bucket (``s3://``, ``gs://``, ``az://``; extra ``cluster``), that keeps
         the results; the same call continues where an earlier one stopped. None: nothing is kept
     seed
         of all runs; in a run every policy meets the same arms and the same noise
     workers
-        as :func:`superarm.connect` takes them; by default one process a core
+        as :func:`superarm.connect` takes them; by default one process per core
 
     >>> import superarm as sa
     >>> clients = sa.environments.Federated(clients=3.0, requests=3)

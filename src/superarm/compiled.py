@@ -17,7 +17,7 @@ logger = logging.getLogger("superarm")
 
 NOTICE_AFTER = 4.0  # seconds of waiting for the compiler before a word about it
 NOTICE_AGAIN = 0.5  # seconds between later looks, while loops are only loaded
-# Products from which several threads are worth their start: some 20 milliseconds of one.
+# Products from which several threads are worth their start: about 20 milliseconds of one.
 LARGE = 1e9
 
 

@@ -6,6 +6,7 @@ bits of its hash. So rounds need no list of all categories, and a new one is a n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -85,7 +86,7 @@ def contexts_of(contexts: Any, columns: Any = None) -> tuple[Array, Columns | No
     """
     table = as_table(contexts)
     if table is None:
-        if hasattr(contexts, "to_numpy") and hasattr(contexts, "columns"):  # names are no text, or repeat
+        if hasattr(contexts, "to_numpy") and hasattr(contexts, "columns"):  # names are no text
             for name in dict.fromkeys(contexts.columns):
                 as_number_column(contexts[name], name)
         array = _checked(real_array(contexts, "contexts", "numbers of shape (M, D)"))
@@ -100,18 +101,27 @@ def contexts_of(contexts: Any, columns: Any = None) -> tuple[Array, Columns | No
 
 
 def as_table(contexts: Any) -> dict[str, Any] | None:
-    """Columns by name, of a frame or mapping; None where they have none that is distinct text."""
+    """Columns by name, of a frame or mapping; None where they have none that is text."""
     if isinstance(contexts, Mapping):
         names = list(contexts)
     elif hasattr(contexts, "to_numpy") and hasattr(contexts, "columns"):
         names = list(contexts.columns)
     else:
         return None
-    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+    if names and all(isinstance(name, str) for name in names):
+        check_distinct(names)
+    else:
         if isinstance(contexts, Mapping):
             raise InvalidArgument("contexts", "columns by name, which is text", safe_repr(names)[:100])
         return None
     return {name: contexts[name] for name in names}
+
+
+def check_distinct(names: Sequence[str]) -> None:
+    """Refuse names of columns that repeat."""
+    again = [name for name, count in Counter(names).items() if count > 1]
+    if again:
+        raise InvalidArgument("contexts", "columns with distinct names", f"{_few(again)} more than once")
 
 
 def read_table(table: Mapping[str, Any]) -> tuple[Array, Columns]:
@@ -181,10 +191,9 @@ def _column(column: Any, name: str) -> tuple[Array, Labels]:
         return values, None
     if str(getattr(column, "dtype", "")) == "category":  # of pandas, whatever its categories are
         items = [item if isinstance(item, str) or _is_missing(item) else str(item) for item in items]
-    for item in items:
-        if not isinstance(item, str):
-            what = "a missing one" if _is_missing(item) else safe_repr(item)[:40]
-            raise InvalidArgument("contexts", "numbers alone or text alone in a column", f"{what} in column {name!r}")
+    if not all(isinstance(item, str) for item in items):
+        what = f"{_odd(items)} in column {name!r}"
+        raise InvalidArgument("contexts", "numbers alone or text alone in a column", what)
     labels = tuple(sorted({str(item) for item in items}))
     place = {label: i for i, label in enumerate(labels)}
     return category_keys(labels)[[place[item] for item in items]], labels
@@ -203,6 +212,16 @@ def _items(column: Any) -> list[Any] | None:
     if values.dtype.kind in "UT" or (values.dtype.kind == "O" and holds(values, str)):
         return list(values)
     return None
+
+
+def _odd(items: list[Any]) -> str:
+    """What does not belong in a column of text and other values: the first of the kind that is rarer, or missing."""
+    others = [item for item in items if not isinstance(item, str)]
+    if any(map(_is_missing, others)):
+        return "a missing one"
+    if 2 * len(others) < len(items):
+        return f"{safe_repr(others[0])[:40]} among text"
+    return f"{safe_repr(next(item for item in items if isinstance(item, str)))[:40]} among numbers"
 
 
 def _is_missing(item: Any) -> bool:

@@ -20,6 +20,12 @@ def safe_repr(value: object) -> str:
         return f"a whole number of {value.bit_length()} bits" if isinstance(value, int) else type_of(value)
 
 
+def has_repr(value: object) -> bool:
+    """Whether ``repr(value)`` says more than which class it is of and where it lies."""
+    plain: object = object.__repr__
+    return type(value).__repr__ is not plain
+
+
 class SuperarmError(Exception):
     """Root of every error that superarm raises on purpose."""
 

@@ -161,3 +161,16 @@ class WholeGroups:
 def _count(argument: str, value: Any) -> int:
     """A number of arms or groups; no round has more than arrays can count, so a larger one says no more."""
     return min(whole_number(argument, value), LARGEST_WHOLE)
+
+
+def playable(arms: IntArray, feasible: Feasible, groups: Groups) -> bool:
+    """Whether arms may be played: a super arm of S_t, or fewer than it demands, as oracles return where there is none.
+
+    >>> groups = Groups.of([0, 0, 1])
+    >>> [playable(np.array(arms), Exactly(3, per_group=1), groups) for arms in ([0, 2], [0, 1])]
+    [True, False]
+    """
+    least, _ = feasible.totals(len(groups.codes))
+    if feasible.whole or len(arms) >= least:
+        return feasible.allows(arms, groups)
+    return bool((np.bincount(groups.codes[arms], minlength=len(groups)) <= feasible.caps(groups)).all())

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm.arguments import TIMES, Array, IntArray, real_array, with_masks
-from superarm.errors import InvalidArgument, safe_repr
+from superarm.errors import InvalidArgument, has_repr, safe_repr
 from superarm.storage.hashes import Words, label_hashes
 from superarm.storage.labels import plain
 
@@ -43,7 +43,7 @@ class Groups:
 
     @classmethod
     def of(cls, labels: Iterable[Hashable], argument: str = "groups") -> Groups:
-        """Partition the arms by equal labels; labels are any hashable values."""
+        """Partition the arms by equal labels: any hashable values, None in a list among them, but no missing ones."""
         distinct, codes = _distinct(labels, argument)
         order = np.argsort(codes, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(distinct)))])
@@ -213,7 +213,7 @@ def _spelling(label: Any, argument: str, level: int = 0) -> tuple[str, str]:
         ]
         parts = sorted(parts) if isinstance(label, frozenset) else parts
         return type(label).__qualname__, repr(parts) if level < DEEP else "".join(parts)
-    if type(label).__repr__ is object.__repr__:  # type: ignore[comparison-overlap]  # inherited is the same
+    if not has_repr(label):
         raise InvalidArgument(argument, "labels with a repr of their own, to sort them by", safe_repr(label))
     try:
         return type(label).__qualname__, repr(label)

@@ -1,11 +1,11 @@
-"""An environment of superarm as one of Gymnasium: ``pip install 'superarm[gym]'``.
+"""An environment of superarm for Gymnasium; it needs the extra ``gym``.
 
-It is imported by its name, ``from superarm.gym import SuperArmEnv``: nothing else needs Gymnasium.
+Import it by ``from superarm.gym import SuperArmEnv``; nothing else in superarm needs Gymnasium.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,13 @@ from superarm.errors import InvalidArgument
 from superarm.rewards.reward import reward_of
 from superarm.round import Round
 from superarm.simulation import stream
+from superarm.words import to_install
 
 try:
     import gymnasium
     from gymnasium import spaces
 except ModuleNotFoundError as error:
-    raise ImportError(
-        f"superarm.gym needs {error.name}: install it with  pip install 'superarm[gym]'", name=error.name
-    ) from None
+    raise ImportError(f"superarm.gym needs {error.name}: {to_install('gym')}", name=error.name) from None
 
 LARGEST = np.finfo(np.float64).max / 4  # of a feature or threshold; the bounds of a space must be numbers
 Observation = dict[str, Any]
@@ -35,20 +34,26 @@ Action = npt.NDArray[np.int8]
 class SuperArmEnv(gymnasium.Env[Observation, Action]):
     """One step is one round: the action says which arms to pick, the reward is what they earned.
 
-    A round has as many arms as it likes and spaces have a size, so arms fill the first rows of an observation and the
-    rest is empty (``present`` is 0). Arms of the action that are not there, or that do not fit the round, are not
-    played: arms are taken in the order of the list as long as totals and caps allow, whole groups where the round asks
-    for them. ``info["arms"]`` says what was played.
+    Rounds have different numbers of arms, but a space has a fixed size. So arms fill the first rows of an observation,
+    and the rest is empty (``present`` is 0). Arms of the action that are not there, or that do not fit the round, are
+    not played: arms are taken in the order of the list as long as totals and caps allow, whole groups where the round
+    asks for them. If a round asks for more arms than the action has (:class:`~superarm.Exactly`), the first others of
+    the list that fit are played too, so that an agent cannot avoid costs and promises by picking nothing.
+    ``info["arms"]`` says what was played.
 
     Observations have, for each of ``max_arms`` rows, ``contexts``, ``present``, ``group`` (a number, -1 where there is
     no arm), ``cap`` of the group, ``promise`` (1 for at least, -1 for at most, 0 for none) and ``threshold``; and the
-    largest number of arms, ``most``. After a step ``info`` has ``arms``, ``outcomes`` and, by label, ``kept``.
-    ``round`` is the round itself, for policies of superarm.
+    largest number of arms, ``most``. ``info["promises"]`` says by label what each group of the observed round promises,
+    such as "Sum() <= 0.7": a sum or mean of second outcomes, or what else. After a step ``info`` has ``arms``,
+    ``outcomes`` and, by label, ``kept``, of the round that was played. ``round`` is the observed round itself, for
+    policies of superarm. A missing first outcome (NaN) earns nothing, and a group with a missing second one is left out
+    of ``kept``.
 
     Parameters
     ----------
     environment
-        any object with ``rounds``, ``expected_outcomes`` and ``outcomes``
+        any object with ``rounds``, ``expected_outcomes`` and ``outcomes``. One with a ``delay`` is refused: a step
+        returns its reward at once
     max_arms
         rows of an observation; a round with more arms is an error
     rounds
@@ -71,6 +76,10 @@ class SuperArmEnv(gymnasium.Env[Observation, Action]):
     def __init__(self, environment: Environment, *, max_arms: int, rounds: int = 100, penalty: float = 0.0) -> None:
         expected = "an object with rounds, expected_outcomes and outcomes"
         self.environment = instance("environment", environment, Environment, expected)
+        delay = whole_number("environment.delay", getattr(environment, "delay", 0))
+        if delay:
+            expected = "0, because a step returns its reward at once: wrap the environment to delay rewards"
+            raise InvalidArgument("environment.delay", expected, delay)
         self.max_arms, self.rounds = whole_number("max_arms", max_arms, 1), whole_number("rounds", rounds, 1)
         self.penalty = non_negative("penalty", penalty)
         self.dimension = _dimension(environment)
@@ -108,7 +117,7 @@ class SuperArmEnv(gymnasium.Env[Observation, Action]):
         self._shown, self._over, self._played = next(self._coming, None), False, 0
         if self._shown is None:
             raise InvalidArgument("environment", "one with at least one round", "none")
-        return self._observation(self._shown), {}
+        return self._observation(self._shown), {"promises": promised(self._shown)}
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Play what fits of the action in this round, and show the next."""
@@ -119,14 +128,14 @@ class SuperArmEnv(gymnasium.Env[Observation, Action]):
         round = self.round
         arms = fitting(round, np.flatnonzero(action[: len(round)]))
         outcomes: Array = self.environment.outcomes(round, self._noise)[arms]
-        promises = kept(round, arms, outcomes)
+        promises, came = kept(round, arms, outcomes), ~np.isnan(outcomes[:, 0])
         broken = sum(not held for held in promises.values())
-        reward = reward_of(round.reward, outcomes[:, 0], arms) - self.penalty * broken
+        reward = reward_of(round.reward, outcomes[came, 0], arms[came]) - self.penalty * broken
         self._played += 1
         following = next(self._coming, None)
         truncated = self._played >= self.rounds
         self._over, self._shown = truncated or following is None, round if following is None else following
-        info = {"arms": arms, "outcomes": outcomes, "kept": promises}
+        info = {"arms": arms, "outcomes": outcomes, "kept": promises, "promises": promised(self.round)}
         return self._observation(self.round), float(reward), following is None, truncated, info
 
     def _observation(self, round: Round) -> Observation:
@@ -156,15 +165,38 @@ class SuperArmEnv(gymnasium.Env[Observation, Action]):
 
 
 def fitting(round: Round, arms: IntArray) -> IntArray:
-    """Those of ``arms``, ascending, that may be played: in the order of the list, as long as the round allows."""
+    """Those of ``arms``, ascending, that may be played: in the order of the list, as long as the round allows.
+
+    If the round asks for more, the first others of the list that fit are added.
+    """
     codes, groups = round.grouping.codes[arms], round.grouping
     if round.feasible.whole:
         chosen = np.bincount(codes, minlength=len(groups)) == groups.sizes
         whole: Mask = chosen & (np.cumsum(chosen) <= round.feasible.most_groups(groups))
         return arms[whole[codes]]
+    least, most = round.feasible.totals(len(round))
+    asked = _within_caps(round, arms)[:most]
+    if len(asked) >= least:
+        return asked
+    filled = _within_caps(round, np.concatenate([asked, np.setdiff1d(np.arange(len(round)), asked)]))
+    found: IntArray = np.sort(filled[:least])
+    return found
+
+
+def _within_caps(round: Round, arms: IntArray) -> IntArray:
+    """Of each group the first of ``arms``, up to its cap."""
+    codes = round.grouping.codes[arms]
     before = np.array([np.count_nonzero(codes[:place] == code) for place, code in enumerate(codes)], dtype=np.intp)
-    _, most = round.feasible.totals(len(round))
-    return arms[before < round.caps[codes]][:most]
+    return arms[before < round.caps[codes]]
+
+
+def promised(round: Round) -> dict[Hashable, str]:
+    """What each group promises, by label."""
+    return {
+        round.labels[group]: f"{promise.reward} {promise.sense.value} {threshold:g}"
+        for promise in round.promises
+        for group, threshold in zip(promise.groups, promise.thresholds, strict=True)
+    }
 
 
 def _dimension(environment: Environment) -> int:

@@ -27,10 +27,10 @@ class Performance:
     group_regret
         sum over touched groups of how much they miss their thresholds
     groups_touched, groups_satisfied
-        groups that the super arm picks from, and those of them that keep their promise; a group without a promise
-        keeps it
+        groups with a promise that the super arm picks from, and those of them that keep it
     kept
-        whether each of the touched groups keeps its promise, in the order of their labels
+        whether each group that the super arm picks from keeps its promise, in the order of their labels; a group
+        without a promise breaks none
     """
 
     reward: float
@@ -52,11 +52,12 @@ def performance(round: Round, arms: IntArray, expected: Array) -> Performance:
     valued = truth.valued(arms)
     kept = truth.kept(valued)
     broken = truth.margins(valued)[~kept]
+    promised = int(np.count_nonzero(~np.isnan(valued.values)))
     return Performance(
         reward=reward_of(round.reward, expected[arms, 0], arms),
         group_regret=math.fsum(-broken),
-        groups_touched=len(valued.groups),
-        groups_satisfied=len(valued.groups) - len(broken),
+        groups_touched=promised,
+        groups_satisfied=promised - len(broken),
         kept=tuple(kept.tolist()),
     )
 

@@ -15,13 +15,14 @@ from superarm.arguments import (
     Mask,
     as_floats,
     check_frame,
+    is_hashable,
     listed,
     mask,
     real_array,
     whole_int64,
     with_masks,
 )
-from superarm.contexts import Columns, as_number_column, contexts_of, in_order
+from superarm.contexts import Columns, as_number_column, check_distinct, contexts_of, in_order
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.feasible import AtMost, Exactly, Feasible, WholeGroups
 from superarm.groups import Groups, identities, label_array
@@ -32,7 +33,7 @@ from superarm.rewards.simple import Sum
 from superarm.storage.content import content, digest, label_content
 from superarm.words import counted
 
-LARGEST = 1e100  # an outcome: squares and sums of those up to this are numbers
+LARGEST = 1e70  # an outcome, and so the scale of outcomes: hyperparameters learnt around its square are numbers
 SMALLEST_NOISE = 1e-100  # of an outcome, for the same reason
 
 
@@ -50,7 +51,8 @@ class Round:
         (M, D) context x_{t,m} of every arm: numbers, or a frame or mapping with named columns of numbers or text. Text
         is a category; in ``contexts`` it is a number, the same for equal text in every round
     groups
-        (M,) any hashable labels; without them all arms form one group
+        (M,) any hashable labels; without them all arms form one group. In a list None is a label as any other; in a
+        column of a frame it is a missing value, and refused as NaN is everywhere
     constraint
         the promise to every group; or a mapping from labels to constraints, where groups that are not named have no
         promise; or None
@@ -150,13 +152,15 @@ class Round:
         named = {argument: rest[argument] for argument in ("arm_ids", "safe") if isinstance(rest.get(argument), str)}
         wanted = [*names, *([] if group is None else [group]), *named.values()]
         known = set(frame.columns)
-        missing = [name for name in wanted if not _is_hashable(name) or name not in known]
+        missing = [name for name in wanted if not is_hashable(name) or name not in known]
         if missing:
             raise InvalidArgument("frame", f"the columns {wanted}", f"none called {missing}")
         rest |= {argument: frame[name] for argument, name in named.items()}
-        has_names = len(set(names)) == len(names) and all(isinstance(name, str) for name in names)
         columns: Any = {name: frame[name] for name in names}
-        if not has_names:
+        if all(isinstance(name, str) for name in names):
+            check_distinct([name for name in frame.columns if name in columns])
+            check_distinct(names)
+        else:
             columns = np.column_stack([as_number_column(frame[name], name) for name in names])
         return cls(contexts=columns, groups=None if group is None else frame[group], **rest)
 
@@ -308,11 +312,3 @@ def content_of(round: Round, *, lasting: bool = False) -> tuple[list[Any], list[
         if is_per_arm(reward):
             arrays.append(reward.entries(size))
     return facts, arrays
-
-
-def _is_hashable(name: Any) -> bool:
-    try:
-        hash(name)
-    except TypeError:
-        return False
-    return True

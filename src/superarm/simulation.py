@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 import warnings
 import zlib
@@ -18,10 +17,11 @@ from superarm.arguments import Array, IntArray, Seed, seed_number, weight, whole
 from superarm.calibration import covered
 from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument, safe_repr
+from superarm.policies.baselines.rule import allowed, claiming_nothing
 from superarm.policies.policy import Policy
 from superarm.regret import optimum, performance, super_arm_regret, total_regret
 from superarm.round import Round
-from superarm.selection import Selection, Status
+from superarm.selection import Selection
 
 Entropy = int | tuple[int, ...]
 
@@ -62,9 +62,10 @@ def play(
     """
     arrivals, noise = stream(seed, "arrivals"), stream(seed, "noise")
     delay, waiting = _delay(environment), deque[tuple[Round, IntArray, Array]]()
+    ours = type(policy).__module__.partition(".")[0] == __name__.partition(".")[0]
     for round in itertools.islice(environment.rounds(arrivals), rounds):
         start = time.perf_counter()
-        selection = selection_of(policy.select(round), round)
+        selection = selection_of(policy.select(round), round, checked=ours)
         selected = time.perf_counter()
         waiting.append((round, selection.arms, environment.outcomes(round, noise)[selection.arms]))
         observed = time.perf_counter()
@@ -96,20 +97,17 @@ def play(
         policy.update(*late)
 
 
-def selection_of(answer: Any, round: Round) -> Selection:
-    """A policy's answer as a selection; a policy of your own may return only arms, and then nothing else is claimed."""
+def selection_of(answer: Any, round: Round, *, checked: bool = False) -> Selection:
+    """A policy's answer as a selection of arms that the round allows, unless its arms are known to be ``checked``.
+
+    A policy of your own may return only arms, and then nothing else is claimed.
+    """
     if isinstance(answer, Selection):
+        if not checked:  # it may be that of another round
+            allowed("policy", "one whose select returns a Selection of arms of the round", answer.arms, round)
         return answer
-    try:
-        arms = np.sort(round.check_arms(answer))
-    except InvalidArgument as error:
-        expected = f"one whose select returns a Selection, or arms: {error.expected}"
-        raise InvalidArgument("policy", expected, error.came) from None
-    short = len(arms) < round.feasible.totals(len(round))[0]
-    if not short and not round.feasible.allows(arms, round.grouping):
-        raise InvalidArgument("policy", f"arms that {round.feasible} allows", safe_repr(arms.tolist()))
-    return Selection(
-        arms=arms, value=0.0, upper_bound=math.inf, status=Status.LIMIT, solver="custom", seconds=0.0, groups=()
+    return claiming_nothing(
+        allowed("policy", "one whose select returns a Selection, or arms", answer, round), solver="custom"
     )
 
 
@@ -157,18 +155,19 @@ def simulate(
         any object with ``rounds``, ``expected_outcomes`` and ``outcomes``, and perhaps a whole number ``delay``: after
         how many more rounds outcomes are told
     rounds
-        T; fewer if the environment ends before
+        T; fewer if the environment ends earlier
     seed
-        of arrivals and noise, an int, Generator or None; policies given the same int meet the same of both
+        seed of arrivals and noise: an int, a Generator or None; with the same int, all policies meet the same arrivals
+        and noise
     zeta
         weight of the group regret in the total regret
 
     Returns
     -------
     polars.DataFrame
-        ``optimal_reward`` is the best that keeps every promise by the truth, as far as the search for it came:
-        ``optimal_status`` is the name of the :class:`superarm.Status` of that search, and a warning says in how many
-        rounds a limit ended it; their regret may be too small.
+        ``optimal_reward`` is the largest reward that keeps every promise by the truth, as far as the search found it.
+        ``optimal_status`` is the name of the :class:`superarm.Status` of that search. A warning says in how many rounds
+        a limit ended the search; the regret of these rounds may be too small.
     """
     rounds, zeta = whole_number("rounds", rounds), weight("zeta", zeta)
     if not isinstance(policy, Policy) or isinstance(policy, type):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import math
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -15,7 +14,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from superarm.errors import SuperarmError
+from superarm import signs  # noqa: F401  # tells encodings what to do with signs that they lack
+from superarm.errors import InvalidArgument, SuperarmError
+from superarm.words import meant
 
 
 class _Output(Console):
@@ -31,18 +32,8 @@ class _Output(Console):
 
 
 console = _Output(highlight=False)
-Json = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
+Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")]
 INTERRUPTED = 130
-
-
-def _plain_signs(error: UnicodeError) -> tuple[str, int]:
-    """What to print for signs that the encoding of a terminal does not have."""
-    assert isinstance(error, UnicodeEncodeError)
-    signs = {"±": "+/-", "–": "-", "−": "-", "÷": "/", "’": "'", "…": "..."}  # noqa: RUF001  # true signs
-    return "".join(signs.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
-
-
-codecs.register_error("superarm.plain", _plain_signs)
 
 
 @contextmanager
@@ -53,11 +44,25 @@ def plain_errors() -> Iterator[None]:
         yield
     except (SuperarmError, OSError) as error:
         said = _words(error) if isinstance(error, OSError) else str(error)
+        notes = "; ".join(getattr(error, "__notes__", ()))  # which policy, and when
+        said = f"{said} ({notes})" if notes else said
         Console(stderr=True, highlight=False).print(Text("superarm: ", style="red").append(said, ""), soft_wrap=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         Console(stderr=True).print("\ninterrupted; the same command goes on where it stopped")
         raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def guess(argument: str, words: Iterable[str], known: Collection[str]) -> Iterator[None]:
+    """Add to an error about an argument which of the known words may be meant."""
+    try:
+        yield
+    except InvalidArgument as error:
+        unknown = [word for word in words if word not in known]
+        if error.argument != argument or not unknown:
+            raise
+        raise InvalidArgument(argument, error.expected, f"{error.came}{meant(unknown[0], known)}") from None
 
 
 def _words(error: OSError) -> str:

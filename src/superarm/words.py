@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def number(value: float | None) -> str:
     """A number in four digits, and nothing where there is none.
@@ -38,6 +40,27 @@ def span(seconds: float) -> str:
         if seconds and seconds % size == 0.0:
             return counted(int(seconds // size), word)
     return "1 second" if seconds == 1.0 else f"{seconds:.15g} seconds"
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """A question that names the known word most like another; nothing where none is like it.
+
+    >>> meant("feasable", ["contexts", "feasible"]), meant("colour", ["contexts", "feasible"])
+    ("; did you mean 'feasible'?", '')
+    """
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, known, n=1)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def to_install(extra: str) -> str:
+    """How to install an extra; the package is not published, and its name elsewhere may be a stranger's.
+
+    >>> to_install("serve")
+    "in a clone of superarm, pip install '.[serve]'"
+    """
+    return f"in a clone of superarm, pip install '.[{extra}]'"
 
 
 def counted(number: int, what: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from benchmarks.certifiable import CERTIFIABLE, TOLD, certifiable, line, play, share
+from benchmarks.certifiable import CERTIFIABLE, TOLD, certifiable, line, play, players, share
 from superarm.environments import RandomProblem
 from superarm.rewards.reward import reward_of
 from superarm.simulation import stream
@@ -28,7 +28,8 @@ def test_one_who_knows_earns_no_less_from_what_is_certified():
 
 
 def test_a_problem_is_told_in_lines():
-    tallies, best = play(RandomProblem(305), 3, 305)
+    problem = RandomProblem(305)
+    tallies, best = play(problem, players(problem, 305), 3, 305)
     assert len(best) == 3
     assert share(tallies[CERTIFIABLE], best) <= 1.0 + 1e-9
     assert "told the truth: reward" in line(TOLD, [(tallies[TOLD], best)])

@@ -10,6 +10,7 @@ from superarm.errors import InvalidArgument, PlaceUnavailable
 from superarm.places.at import place_at
 from superarm.places.objects import Objects
 from tests.places import contract
+from tests.waits import until
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,7 @@ def test_of_several_that_find_a_dead_owner_one_takes_over(s3):
         try:
             with place.alone(lambda words: None):
                 held.append(1)
-                time.sleep(5.0)
+                until(lambda: len(refused) == 2)
         except BlockingIOError:
             refused.append(1)
 

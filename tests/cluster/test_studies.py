@@ -5,7 +5,6 @@ import io
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
@@ -22,6 +21,7 @@ from superarm.places.at import place_at
 from superarm.places.objects import Objects
 from tests.cluster import driver
 from tests.experiments import small
+from tests.waits import until
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -100,8 +100,7 @@ def test_two_drivers_of_one_place_and_one_that_is_killed(s3):
     place = Objects(address, silence=driver.SILENCE)
     first = started(address)
     try:
-        while first.poll() is None and not list(place.names("parts")):
-            time.sleep(0.05)
+        until(lambda: first.poll() is not None or list(place.names("parts")))
         assert first.poll() is None, first.stderr.read()
         with pytest.raises(ForeignResults, match="another process is running an experiment here; wait for it"):
             runner.run(driver.study(), folder=place, seed=5)

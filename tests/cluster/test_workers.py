@@ -40,7 +40,7 @@ def test_a_worker_killed_from_outside_changes_no_result(ray_workers):
     before = ray_workers.repeated
 
     def kill():
-        time.sleep(0.3)
+        time.sleep(0.3)  # so that they are at work
         for pid in workers:
             os.kill(pid, signal.SIGKILL)
 

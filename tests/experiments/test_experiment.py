@@ -133,7 +133,10 @@ def test_a_run_with_settings(tmp_path):
     names = ["tcgp-ucb zeta=0.5", "tcgp-ucb zeta=0.125", "clairvoyant"]
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["policies"] == names
     other = small.tradeoff().with_changes(policies=("tcgp-ucb zeta=0.5", "tcgp-ucb zeta=0.25"))
-    with pytest.raises(ForeignResults, match="policies differ"):
+    with pytest.raises(
+        ForeignResults,
+        match=r"policies has tcgp-ucb zeta=0.125 only there; policies has tcgp-ucb zeta=0.25 only here; give",
+    ):
         runner.run(other, folder=tmp_path / "out", seed=3)
     whole = runner.run(small.tradeoff(), folder=tmp_path / "whole", seed=3)
     both = pl.col("policy").is_in(["tcgp-ucb zeta=0.5", "clairvoyant"])

@@ -1,10 +1,16 @@
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
 import pytest
 
 import superarm as sa
 from superarm.errors import InvalidArgument
-from superarm.experiments.experiment import Setting
+from superarm.experiments.experiment import Setting, names_in
 from superarm.experiments.own import BY_NAME, study, study_in
-from superarm.experiments.studies import POLICIES
+from superarm.experiments.studies import POLICIES, with_sweep
 from superarm.experiments.studies import study as study_by_name
 
 SMALL = sa.environments.Federated(clients=3.0, requests=3)
@@ -37,6 +43,24 @@ def test_what_makes_a_policy_may_take_a_seed(make):
     assert getattr(made, "seed", 11) == 11
 
 
+class Counter(First):
+    """Counts what it was told: a run must not see the counts of another."""
+
+    def __init__(self):
+        self.seen = 0
+
+    def update(self, round, arms, outcomes):
+        self.seen += 1
+
+
+def test_every_run_gets_its_own_copy_of_a_policy():
+    mine = Counter()
+    own = study({"mine": mine}, SMALL, rounds=2)
+    first, second = (own.policies["mine"](Setting(rounds=2, seed=run, environment=SMALL)) for run in (0, 1))
+    first.update(None, [], [])
+    assert (first.seen, second.seen, mine.seen) == (1, 0, 0)
+
+
 def test_an_environment_may_be_made_for_every_run():
     drawn = []
 
@@ -47,7 +71,39 @@ def test_an_environment_may_be_made_for_every_run():
     own = study({"mine": First}, make, rounds=2)
     assert [own.environment_of(5, run) for run in (0, 1)] == [SMALL, SMALL]
     assert len(set(drawn)) == 3
-    assert study({"mine": First}, SMALL, rounds=2).environment_of(5, 1) is SMALL
+    assert study({"mine": First}, SMALL, rounds=2).environment_of(5, 1) == SMALL
+
+
+class Stateful:
+    """Draws from a generator of its own."""
+
+    def __init__(self):
+        self.rng = np.random.default_rng(1)
+
+    def rounds(self, rng):
+        t = 0
+        while t := t + 1:
+            yield sa.Round(t=t, contexts=self.rng.uniform(size=(4, 1)), feasible=sa.AtMost(2))
+
+    def expected_outcomes(self, round):
+        return np.column_stack([round.contexts, round.contexts])
+
+    def outcomes(self, round, rng):
+        return self.expected_outcomes(round)
+
+
+def test_policies_meet_the_same_rounds_of_an_environment_with_a_state():
+    found = sa.compare({"one": First, "two": First}, Stateful(), rounds=3, runs=2, workers=1).frame
+    rewards = {name: found.filter(policy=name)["reward"].to_list() for name in ("one", "two")}
+    assert rewards["one"] == rewards["two"]
+    assert (found["optimal_reward"] >= found["reward"]).all()
+
+
+def test_an_environment_that_cannot_be_copied_is_refused():
+    world = Stateful()
+    world.lock = threading.Lock()
+    with pytest.raises(InvalidArgument, match="environment: expected an object that can be copied"):
+        study({"mine": First}, world, rounds=2)
 
 
 def test_names_are_those_of_the_studies_with_their_settings():
@@ -63,7 +119,8 @@ def test_names_are_those_of_the_studies_with_their_settings():
         ({}, "a mapping from names"),
         ([First], "a mapping from names"),
         ({"": First}, "text as names"),
-        ({"mine": First()}, "for mine, what makes a policy"),
+        ({"mine": 3}, "for mine, a policy, what makes one"),
+        ({"mine": lambda round: [0]}, "superarm.Rule makes one"),
         ({"mine": "no such"}, "some of cautious, tcgp-ucb"),
         ({"mine": lambda: 3}, "mine to make an object with select and update"),
         ({"mine": lambda one, two: First()}, "takes a seed, or nothing"),
@@ -73,6 +130,41 @@ def test_names_are_those_of_the_studies_with_their_settings():
 def test_other_policies_are_refused(policies, said):
     with pytest.raises(InvalidArgument, match=said):
         study(policies, SMALL, rounds=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("federated", "another name than that of a study of superarm"),
+        ("leakage", "another name than that of a study of superarm"),
+        ("../../evil", "the name of a folder"),
+        ("/tmp/evil", "the name of a folder"),
+        ("C:evil", "the name of a folder"),
+        ("..", "the name of a folder"),
+        ("a\\b", "the name of a folder"),
+        ("a\nb", r"the name of a folder, got 'a\\nb'"),
+        ("\ud800", r"the name of a folder, got '\\ud800'"),
+        (" a", "the name of a folder"),
+        ("", "a word"),
+        (3, "a word"),
+    ],
+)
+def test_other_names_of_studies_are_refused(name, said):
+    with pytest.raises(InvalidArgument, match=said):
+        study({"mine": First}, SMALL, rounds=2, name=name)
+
+
+@pytest.mark.parametrize("name", ["a\x00", "a\x01", "a\n", "\ud800", "\u202eevil", "a\u200b", " a", "a "])
+def test_names_that_people_cannot_tell_apart_are_refused(name):
+    with pytest.raises(InvalidArgument, match="signs that nobody sees"):
+        study({name: First}, SMALL, rounds=2)
+    with pytest.raises(InvalidArgument, match="signs that nobody sees"):
+        study({"mine": First}, SMALL, rounds=2, title="\ud800")
+
+
+def test_names_may_be_of_any_language():
+    policies = {"🦄 ünï 漢字, 100 %": First, "می\u200cسرد": First, "<b>": First}
+    assert study(policies, SMALL, rounds=2, name="my study, 2").name == "my study, 2"
 
 
 @pytest.mark.parametrize("environment", [None, 3, First, "federated", lambda: 3])
@@ -123,3 +215,86 @@ def test_another_code_is_another_study(tmp_path):
         file.write_text(text)
         settings.append(study_in(str(file)).settings)
     assert settings[0] == settings[1] != settings[2]
+
+
+def test_what_a_text_says_by_chance_does_not_count():
+    """The address of an object, and the order of a set, differ in every process."""
+    code = (
+        "import dataclasses, superarm as sa\n"
+        "@dataclasses.dataclass\n"
+        "class World:\n"
+        "    rounds = expected_outcomes = outcomes = lambda self, *rest: None\n"
+        "    words: frozenset = frozenset('abcdef')\n"
+        "    any: object = dataclasses.field(default_factory=object)\n"
+        "print(sa.experiments.study({'mine': sa.CUCB}, World(), rounds=1).settings)\n"
+    )
+    said = [
+        subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed})
+        for seed in ("1", "2")
+    ]
+    assert said[0] == said[1]
+    named = study({"mine": First}, SMALL, rounds=2).settings["environment"]
+    assert named.startswith("Federated(")
+
+
+RULES = """
+import superarm as sa
+
+def pick(round):
+    return [0]
+
+def draw(t, rng):
+    return sa.Round(t=t, contexts=rng.uniform(size=(4, 1)), feasible=sa.AtMost(2))
+
+def expected(round):
+    return round.contexts @ [[1.0, 2.0]]
+
+study = sa.experiments.study({"mine": sa.Rule(pick)}, sa.environments.Simulator(draw, expected), rounds=2, runs=2)
+"""
+
+
+@pytest.mark.parametrize("changed", ["[0]", "(4, 1)", "2.0"])
+def test_other_functions_of_a_rule_or_a_simulator_are_another_study(tmp_path, changed):
+    file = tmp_path / "study.py"
+    settings = []
+    for text in (RULES, RULES, RULES.replace(changed, {"[0]": "[1]", "(4, 1)": "(5, 1)", "2.0": "3.0"}[changed])):
+        file.write_text(text)
+        settings.append(study_in(str(file)).settings)
+    assert settings[0] == settings[1] != settings[2]
+
+
+def test_a_class_gets_the_seed_by_its_name_only():
+    """A size that is needed is no seed."""
+
+    class Sized(sa.CUCB):
+        def __init__(self, size):
+            super().__init__()
+
+    with pytest.raises(InvalidArgument, match="with nothing, or with seed, got one that needs size"):
+        sa.compare({"mine": Sized}, sa.environments.Federated(clients=5), rounds=1, runs=1)
+
+
+def test_policies_are_chosen_by_the_names_they_were_given():
+    """Also where a name is that of no policy of superarm, or holds spaces and commas."""
+    policies = {"my rule": First, "a, b": First, "bold": "cautious confidence=0.8", "mine": First}
+    own = study(policies, SMALL, rounds=2)
+    for text, names in [
+        ("bold", ["bold"]),
+        ("mine,my rule", ["my rule", "mine"]),
+        ("bold, a, b ,mine", ["a, b", "bold", "mine"]),
+    ]:
+        assert list(own.with_changes(policies=names_in(text, own.policies)).policies) == [*names, "clairvoyant"]
+    assert list(with_sweep(own).policies) == [*policies, "clairvoyant"]
+    swept = with_sweep(study({"cautious": "cautious", "bold": "cautious confidence=0.8"}, SMALL, rounds=2))
+    assert {"cautious confidence=0.9", "bold"} < set(swept.policies)
+    with pytest.raises(InvalidArgument, match="some of my rule, a, b, bold"):
+        own.with_changes(policies=names_in("a", own.policies))
+
+
+def test_an_environment_without_rounds_is_refused():
+    class Empty(Stateful):
+        def rounds(self, rng):
+            return iter(())
+
+    with pytest.raises(InvalidArgument, match="environment: expected one with rounds, got none in run 0"):
+        sa.compare({"mine": First}, Empty(), rounds=2, runs=1, workers=1)

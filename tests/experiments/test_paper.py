@@ -26,7 +26,10 @@ def test_every_run_is_a_problem_of_its_own_and_the_manifest_says_which(tmp_path)
     again = runner.run(study, folder=tmp_path / "again", seed=4, workers=2)
     times = ["select_seconds", "update_seconds"]
     assert_frame_equal(found.frame.drop(times), again.frame.drop(times), check_exact=True)
-    with pytest.raises(ForeignResults, match="seed, environments differ"):
+    with pytest.raises(
+        ForeignResults,
+        match=r"seed is 4 there and 5 here; environments has .* only there; environments has .* only here",
+    ):
         runner.run(study, folder=tmp_path / "out", seed=5)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from superarm.errors import ForeignResults, SuperarmError, UnreadableFile
 from superarm.experiments import results, runner
+from superarm.experiments.differences import differences
 from tests.experiments import small
 
 
@@ -129,3 +130,11 @@ def test_manifests_of_wrong_types_are_refused_by_name(folder, key, value):
     with pytest.raises(UnreadableFile, match=rf"manifest\.json: damaged \({key}\)") as error:
         results.read(folder)
     assert "\n" not in str(error.value)
+
+
+def test_only_what_differs_is_said_and_briefly():
+    there = {"rounds": 30, "settings": {"clients": 3, "policy mine": "Mine, content 1", "same": 1}, "data": None}
+    here = {"rounds": 40, "settings": {"clients": 4, "policy mine": "Mine, content 2", "same": 1}, "data": "x" * 500}
+    *words, last = differences(there, here).split("; ")
+    assert words == ["rounds is 30 there and 40 here", "clients is 3 there and 4 here", "policy mine has changed since"]
+    assert last == f"data is not given there and {'x' * 57}... here"

@@ -26,6 +26,7 @@ from superarm.experiments.unit import Study, play, rows_in
 from superarm.places.folder import Folder
 from superarm.storage import alone
 from tests.experiments import small
+from tests.waits import until
 
 TIMES = ["select_seconds", "update_seconds"]
 
@@ -76,9 +77,12 @@ def test_fewer_policies_meet_the_same_rounds(finished, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"seed": 6}, "seed differ: seed is 5 there and 6 here"),
+        ({"seed": 6}, "configuration: seed is 5 there and 6 here"),
         ({"rounds": 9}, "rounds"),
-        ({"settings": {"clients": "other"}}, "settings"),
+        (
+            {"settings": {"clients": "other"}},
+            r"clients is Poisson\(50\) there and other here.*; and 4 more differences; give",
+        ),
     ],
 )
 def test_a_folder_of_another_configuration_is_refused_and_left_alone(finished, change, said):
@@ -136,7 +140,7 @@ def test_unfinished_results_are_not_read(tmp_path):
 def test_unfinished_results_of_another_kind_of_cpu_are_refused(tmp_path):
     folder, experiment = tmp_path / "out", small.federated()
     results.claim(folder, experiment, 5, cpu="PDP-11, pdp")
-    with pytest.raises(ForeignResults, match=r"cpu differ: cpu is 'PDP-11, pdp' there.*set OPENBLAS_CORETYPE"):
+    with pytest.raises(ForeignResults, match=r"configuration: cpu is PDP-11, pdp there.*set OPENBLAS_CORETYPE"):
         runner.run(experiment, folder=folder, seed=5)
 
 
@@ -213,8 +217,7 @@ def test_a_run_outlives_the_shell_that_started_it(tmp_path):
     folder = tmp_path / "out"
     command = f"{shlex.join([sys.executable, '-m', 'tests.experiments.small', str(folder)])} & read line"
     with subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as shell:
-        while not any(path.stat().st_size for path in folder.glob("parts/*.rounds")):
-            time.sleep(0.01)
+        until(lambda: any(path.stat().st_size for path in folder.glob("parts/*.rounds")))
         shell.stdin.close()
         shell.wait()
         shell.stdout.read()  # until the run ends
@@ -233,8 +236,7 @@ def begun(command, folder, policies):
         stderr=subprocess.PIPE,
         text=True,
     )
-    while process.poll() is None and not all_play(folder):
-        time.sleep(0.02)
+    until(lambda: process.poll() is not None or all_play(folder))
     return process
 
 
@@ -267,7 +269,7 @@ def test_workers_end_soon_after_their_parent_was_killed(tmp_path):
     for _ in range(100):
         if not of_session(process.pid):
             break
-        time.sleep(0.1)
+        time.sleep(0.1)  # ten seconds in all
     left = of_session(process.pid)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
@@ -368,7 +370,7 @@ def test_unfinished_results_of_another_version_are_refused(tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["versions"]["numpy"] = "1.0"
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ForeignResults, match="versions differ"):
+    with pytest.raises(ForeignResults, match=r"configuration: numpy is 1.0 there and "):
         runner.run(small.federated(), folder=folder, seed=5)
     (folder / "manifest.json").write_text("[1, 2]")
     with pytest.raises(UnreadableFile, match="damaged"):

@@ -75,7 +75,10 @@ def test_figures_are_means_over_runs():
 @pytest.mark.parametrize(("missed", "expected"), [(0, "met"), (1, "met"), (2, "not met")])
 def test_movies_by_round_five(missed, expected):
     """Nothing earned in the first rounds leaves 1 - missed / 5 by round 5."""
-    mine = lambda run, t: (0.0 if t <= missed else 1.0, 0.0, 10, 10, 0.0)  # noqa: E731
+
+    def mine(run, t):
+        return (0.0 if t <= missed else 1.0, 0.0, 10, 10, 0.0)
+
     frame = table("movies", {"cautious": mine, "tcgp-ucb": always(1.0, 1.0)}, 200, 20)
     assert verdicts(frame)[2] == expected
     assert evaluate(frame)[2].measured == f"{1 - missed / 5:.3f} ± 0.000"

@@ -94,7 +94,7 @@ class HereGrid(Grid):
                 if fault == "raise":
                     raise RuntimeError("out of battery")
                 reply = self.app(message, context)
-            except Exception as error:
+            except Exception as error:  # as a node of Flower answers
                 reply = Message(Error(code=2, reason=str(error)), reply_to=message)
             if fault == "lie":
                 others = [other for other in self.partitions if other != node]

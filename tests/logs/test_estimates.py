@@ -16,7 +16,7 @@ from superarm.logs.estimate import _unskewed, mean_and_interval, share_and_inter
 from superarm.logs.turns import Turn, promise_terms, reward_terms
 from tests.logs import shop_logs
 from tests.logs.coverage import held
-from tests.logs.worlds import ARMS, MODEL, WORLDS, Fixed, World, any_of, best, leaning
+from tests.logs.worlds import ARMS, MODEL, WORLDS, World, any_of, best, leaning
 
 UNIFORM = WORLDS["uniform"]
 numbers = st.floats(-3.0, 3.0, width=32)
@@ -221,6 +221,12 @@ def test_the_log_of_a_deterministic_policy_tells_nothing_of_another():
     assert "The log of a deterministic policy cannot" in said
 
 
+def test_probabilities_that_are_wrong_are_said_to_be_where_all_are_known():
+    world = World(sa.AtMost(), best(3), lambda round: np.full(ARMS, 0.4), any_of)
+    said = refusal(world, changed(world.log(300, 0), probabilities=lambda entry: np.full(ARMS, 0.8)))
+    assert "the recorded probabilities are wrong" in said
+
+
 def test_an_arm_that_could_never_be_picked_is_named():
     world = World(sa.AtMost(), best(3), lambda round: np.where(round.contexts[:, 0] > 0.8, 0.0, 0.5), any_of)
     assert "which the log could never pick" in refusal(world, world.log(60, 0))
@@ -267,15 +273,6 @@ def test_lots_of_unknown_probability_are_refused():
 def test_wrong_arguments_are_named(wrong):
     with pytest.raises(InvalidArgument, match=next(iter(wrong))):
         sa.replay(UNIFORM.policy, UNIFORM.log(30, 0)).value(**wrong)
-
-
-def test_a_policy_whose_probabilities_are_none_is_refused():
-    class Odd(Fixed):
-        def probabilities(self, round, arms):
-            return np.full(len(arms), 2.0)
-
-    with pytest.raises(InvalidArgument, match="policy"):
-        sa.replay(Odd(best(3).choose), UNIFORM.log(1, 0))
 
 
 def covers(counts, what, most=1.0):

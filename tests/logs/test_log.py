@@ -34,6 +34,10 @@ def test_probabilities_of_all_arms_are_those_of_the_picked_ones_too():
         {"probabilities": [0.5, 1.5]},
         {"probabilities": [0.5, np.nan]},
         {"probabilities": [0.5, 0.0, 0.5, 0.5]},
+        {"probabilities": [0.5, 1e-320]},
+        {"probabilities": [0.9, 0.9, 0.9, 0.9]},
+        {"part_probabilities": {0: 1e-320}},
+        {"arms": [0, 1, 2], "outcomes": np.ones((3, 2))},
         {"part_probabilities": {"nobody": 0.5}},
         {"part_probabilities": {0: 0.0}},
         {"part_probabilities": [0.5]},
@@ -44,6 +48,35 @@ def test_probabilities_of_all_arms_are_those_of_the_picked_ones_too():
 def test_what_cannot_be_is_refused(wrong):
     with pytest.raises(InvalidArgument):
         sa.LogEntry(**{"round": a_round(), "arms": [0, 1], "outcomes": np.ones((2, 2))} | wrong)
+
+
+def test_probabilities_of_a_group_sum_to_what_it_may_give():
+    capped = sa.Round(t=1, contexts=np.eye(4), groups=list("aabb"), feasible=sa.AtMost(per_group=1))
+    given = {"round": capped, "arms": [0, 2], "outcomes": np.ones((2, 2))}
+    assert sa.LogEntry(**given, probabilities=[0.34, 0.67, 0.5, 0.5]).probabilities.sum() == pytest.approx(2.01)
+    with pytest.raises(InvalidArgument, match=r"at most 1 over the arms of group 'a', got 1\.4"):
+        sa.LogEntry(**given, probabilities=[0.7, 0.7, 0.3, 0.3])
+    with pytest.raises(InvalidArgument, match="arms that AtMost"):
+        sa.LogEntry(**given | {"arms": [0, 1]})
+    whole = sa.Round(t=1, contexts=np.eye(4), groups=list("aabb"), feasible=sa.WholeGroups(1))
+    assert sa.LogEntry(**given | {"round": whole, "arms": [0, 1]}, probabilities=np.full(4, 0.5)).arms.tolist() == [
+        0,
+        1,
+    ]
+    with pytest.raises(InvalidArgument, match="at most 1 over all groups"):
+        sa.LogEntry(**given | {"round": whole, "arms": [0, 1]}, probabilities=np.full(4, 0.7))
+
+
+def test_fewer_arms_than_exactly_asks_for_are_a_past_round_too():
+    short = sa.Round(t=1, contexts=np.eye(4), feasible=sa.Exactly(3))
+    assert len(sa.LogEntry(round=short, arms=[0, 1], outcomes=np.ones((2, 2)), probabilities=[0.5, 0.5]).arms) == 2
+
+
+def test_probabilities_of_all_picked_arms_need_them_in_order():
+    given = {"round": a_round(arms=2), "outcomes": [[1.0, 0.1], [2.0, 0.2]], "probabilities": [0.9, 0.5]}
+    assert sa.LogEntry(arms=[0, 1], **given).probabilities.tolist() == [0.9, 0.5]
+    with pytest.raises(InvalidArgument, match="ascending"):
+        sa.LogEntry(arms=[1, 0], **given)
 
 
 def frame():
@@ -82,6 +115,19 @@ def test_probabilities_of_arms_that_were_not_picked_may_be_missing():
 def test_columns_that_are_not_there_are_named(wrong):
     with pytest.raises(InvalidArgument):
         sa.Log.from_frame(frame(), contexts=["x"], feasible=sa.AtMost(2), **wrong)
+
+
+def test_missing_columns_are_named_with_the_arguments_that_name_them():
+    with pytest.raises(InvalidArgument, match=r"name yours by t=, picked= and outcomes=.*none called \['outcome_1'\]"):
+        sa.Log.from_frame(frame().rename({"outcome_1": "click"}), contexts=["x"], feasible=sa.AtMost(2))
+
+
+def test_a_frame_without_rows_or_with_columns_of_one_name_is_refused():
+    with pytest.raises(InvalidArgument, match="no rows"):
+        sa.Log.from_frame(frame().head(0), contexts=["x"], feasible=sa.AtMost(2))
+    table = pd.DataFrame(frame().to_dict(as_series=False))
+    with pytest.raises(InvalidArgument, match=r"'p'.* more than once"):
+        sa.Log.from_frame(pd.concat([table, table[["p"]]], axis=1), contexts=["x"], feasible=sa.AtMost(2))
 
 
 def test_a_session_is_a_log(tmp_path):

@@ -64,6 +64,10 @@ def whole_round() -> sa.Round:
     return a_round(feasible=sa.WholeGroups(1))
 
 
+def first_arms(round: sa.Round) -> list[int]:
+    return list(range(min(2, len(round))))
+
+
 def good(round: sa.Round) -> sa.GoodSubgroups:
     return sa.GoodSubgroups(round, PAIRS[:, 1])
 
@@ -105,6 +109,7 @@ def environments() -> dict[str, Any]:
         "Movies": sa.environments.Movies(ratings(), locations=2, movies=2.0, users=2.0, k=1),
         "RandomProblem": sa.environments.RandomProblem(3),
         "Shops": sa.environments.Shops(coupons=20, most=3),
+        "Simulator": sa.environments.Simulator(lambda t, rng: a_round(t=t), lambda round: PAIRS, noise_std=0.1),
         "WrongWorld": sa.environments.WrongWorld("groups kept", "ds", 3),
     }
 
@@ -119,6 +124,7 @@ def policies() -> dict[str, Callable[..., Any]]:
         "CCMAB": lambda: sa.CCMAB(horizon=10),
         "CUCB": sa.CUCB,
         "Uniform": sa.Uniform,
+        "Rule": lambda: sa.Rule(first_arms),
         "Clairvoyant": lambda: sa.Clairvoyant(federated()),
     }
 
@@ -522,6 +528,7 @@ CALLS: dict[str, Call] = {
     "CUCB": Call(lambda: (sa.CUCB, {"oracle": sa.Automatic(), "seed": 0}), takes=ORACLE),
     "Uniform": Call(_with(sa.Uniform, seed=0)),
     "Uniform.probabilities": Call(_with(sa.Uniform().probabilities, round=a_round(), arms=[0, 3])),
+    "Rule": Call(_with(sa.Rule, pick=first_arms), takes={"pick": ("callables",)}),
     "Clairvoyant": Call(lambda: (sa.Clairvoyant, {"environment": federated()})),
     "CCMAB.cells_per_side": Call(lambda: (sa.CCMAB(horizon=10).cells_per_side, {"dimension": 2})),
     "CCMAB.control": Call(lambda: (sa.CCMAB(horizon=10).control, {"t": 2, "dimension": 2})),
@@ -939,6 +946,16 @@ CALLS: dict[str, Call] = {
         takes={"one_hot": ("booleans",)},
         most={"coupons": (100, "arms a day")},
     ),
+    "environments.Simulator": Call(
+        _with(
+            sa.environments.Simulator,
+            draw=lambda t, rng: a_round(t=t),
+            expected=lambda round: PAIRS,
+            noise_std=0.1,
+            delay=1,
+        ),
+        takes={"draw": ("callables",), "expected": ("callables",)},
+    ),
     "environments.WrongWorld": Call(_with(sa.environments.WrongWorld, kind="step", promise="sum", seed=3)),
     **{
         f"environments.{name}.{method}": Call(
@@ -954,7 +971,7 @@ CALLS: dict[str, Call] = {
                 }[method],
             )
         )
-        for name in ("Federated", "GPSample", "Movies", "RandomProblem", "Shops", "WrongWorld")
+        for name in ("Federated", "GPSample", "Movies", "RandomProblem", "Shops", "Simulator", "WrongWorld")
         for method in ("rounds", "expected_outcomes", "outcomes")
     },
     "datasets.movielens.MovieLens": Call(
@@ -1140,7 +1157,7 @@ CALLS: dict[str, Call] = {
             sa.Log.from_frame,
             {
                 "frame": pl.DataFrame(
-                    {"t": 1, "x": np.arange(6.0), "g": list("aaabbb"), "picked": [True] + [False] * 5, "p": 0.5}
+                    {"t": 1, "x": np.arange(6.0), "g": list("aaabbb"), "picked": [True] + [False] * 5, "p": 0.3}
                 ).with_columns(outcome_1=pl.lit(0.1), outcome_2=pl.lit(0.2)),
                 "contexts": ["x"],
                 "t": "t",

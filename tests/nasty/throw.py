@@ -87,7 +87,7 @@ def fault(call: Call, argument: str, kind: str, name: str, make: Callable[[], An
         if callable(value) and "callables" in call.takes.get(argument, ()):
             return None
         return f"TypeError: {str(error)[:200]}"
-    except BaseException as error:
+    except BaseException as error:  # no other is allowed, whatever it is
         return f"{type(error).__name__}: {str(error)[:200]}"
     if kind in REFUSED and kind not in call.takes.get(argument, ()):
         return "was taken"

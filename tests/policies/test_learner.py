@@ -70,6 +70,21 @@ def test_saved_and_continued_equals_never_stopped(make, tmp_path):
     assert repr(whole.posterior) == repr(halved.posterior)
 
 
+def test_one_kernel_for_both_outcomes_learns_the_same_after_it_was_loaded(tmp_path):
+    """Noise that is told makes a model of each outcome; one object for both would tie them, until they are loaded."""
+    rng = np.random.default_rng(0)
+    kept = sa.TCGPUCB(sa.GaussianProcess(sa.Matern52(lengthscale=0.5), 0.1), learn=sa.Learning(schedule=(1,)))
+    kept.save(tmp_path / "policy")
+    loaded = sa.load(tmp_path / "policy")
+    for t in range(1, 4):
+        round = federated(t, rng)
+        for policy in (kept, loaded):
+            policy.update(round, range(8), np.random.default_rng(t).normal(size=(8, 2)), noise_std=0.1)
+    believed = [policy.learner.belief(round) for policy in (kept, loaded)]
+    np.testing.assert_array_equal(believed[0].mean, believed[1].mean)
+    np.testing.assert_array_equal(believed[0].std, believed[1].std)
+
+
 def test_learning_follows_the_schedule():
     class Counting:
         """A posterior of a user's own that can learn."""
@@ -158,3 +173,26 @@ def test_a_class_of_ones_own_that_needs_a_setting_is_told_too():
             super().__init__(zeta=zeta)
 
     assert repr(Mine(0.25)) == "Mine(zeta=0.25, updates=0)"
+
+
+@pytest.mark.parametrize("prior", [None, sa.GaussianProcess(sa.SquaredExponential(), noise_std=0.3)], ids=["no", "yes"])
+@pytest.mark.parametrize("kinds", ["binary", "count", ("normal", "binary"), ("count", None)])
+@pytest.mark.parametrize("policy", [sa.CautiousTCGPUCB, sa.TCGPUCB, sa.TCGPTS])
+def test_what_outcomes_are_declared_to_be_is_saved_with_what_was_learnt(policy, kinds, prior, tmp_path):
+    kept, rng = policy(prior, outcomes=kinds), np.random.default_rng(0)
+    for t in (1, 2, 3):
+        round = sa.Round(
+            t=t,
+            contexts=rng.uniform(size=(8, 2)),
+            groups=list("aaaabbbb"),
+            constraint=sa.Mean() >= 0.2,
+            feasible=sa.AtMost(4),
+        )
+        kept.save(tmp_path / "policy")
+        loaded = sa.load(tmp_path / "policy")
+        assert loaded.learner.outcomes == kept.learner.outcomes
+        arms, values = range(6), rng.integers(2, size=(6, 2))
+        for each in (kept, loaded):
+            each.update(round, arms, values)
+        assert kept.select(round).arms.tolist() == loaded.select(round).arms.tolist()
+        assert kept.learner.belief(round).mean.tobytes() == loaded.learner.belief(round).mean.tobytes()

@@ -6,7 +6,6 @@ zero byte.
 
 from __future__ import annotations
 
-import base64
 import itertools
 import json
 import os
@@ -99,10 +98,6 @@ class Page:
 
     def move(self, x: float, y: float) -> None:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-
-    def shot(self, path: Path, *, whole: bool = True) -> None:
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
-        path.write_bytes(base64.b64decode(data))
 
     def _next(self, end: float) -> dict[str, Any]:
         while b"\0" not in self._rest:

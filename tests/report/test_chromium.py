@@ -76,6 +76,26 @@ def test_the_legend_isolates_a_policy_in_all_charts(tab):
     assert tab.value(shown) == len(POLICIES)
 
 
+def test_the_legends_of_all_parts_agree(tab):
+    pressed = "[...document.querySelectorAll('[data-policy=cautious]')].map(b => b.getAttribute('aria-pressed'))"
+    tab.value("document.querySelector('#calibration').closest('details').querySelector('.legend button').click()")
+    assert tab.value(pressed) == ["true", "true"]
+    tab.value("document.querySelectorAll('.legend .all')[1].click()")
+    assert tab.value(pressed) == ["false", "false"]
+    assert tab.value("[...document.querySelectorAll('.legend .all')].every(b => b.hidden)")
+
+
+@pytest.mark.parametrize("media", ["", "print"])
+def test_legends_are_seen_on_a_phone_and_on_paper(tab, media):
+    tab.look(width=390)
+    tab.call("Emulation.setEmulatedMedia", media=media)
+    seen = "[...document.querySelectorAll('.legend, .summary .swatch')].every(e => e.getBoundingClientRect().width > 0)"
+    assert tab.value(seen)
+    place = tab.value("getComputedStyle(document.querySelector('.legend')).position")
+    assert place == ("static" if media else "sticky")
+    tab.call("Emulation.setEmulatedMedia", media="")
+
+
 def test_pointing_at_a_policy_in_the_explorer_tells_all_its_figures(tab):
     tab.look(width=1280)
     place = tab.value(
@@ -87,7 +107,14 @@ def test_pointing_at_a_policy_in_the_explorer_tells_all_its_figures(tab):
     tab.move(*place)
     tab.until("document.querySelector('#vg-tooltip-element.visible')")
     words = tab.value("document.querySelector('#vg-tooltip-element').innerText")
-    for part in ("cautious", "reward, pooled", "group regret", "satisfied, pooled", "broken a run", "predicted a run"):
+    for part in (
+        "cautious",
+        "reward, pooled",
+        "group regret",
+        "promises kept",
+        "broken per run",
+        "predicted per run",
+    ):
         assert part in words
     tab.move(1, 1)
     tab.until("!document.querySelector('#vg-tooltip-element.visible')")

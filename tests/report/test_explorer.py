@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from superarm.report import explorer, panels
-from superarm.report.explorer import box_of, overlap, places
+from superarm.report import explorer, theme, ticks
+from superarm.report.label_places import PLACES, box_of, distance, overlap, places
 from tests.report.samples import MANY, POLICIES, results
 
 few = st.sampled_from([0.0, 1.0, 2.0, 3.0])  # many ties
@@ -67,6 +67,22 @@ def test_settings_are_named_at_their_points_and_coloured_by_their_policy():
     assert drawn["cautious confidence=0.95"]["name"] == "confidence 0.95"
 
 
+def test_a_name_that_a_user_chose_is_shown_in_its_own_colour():
+    chosen = {"cautious": ("cautious", "{}"), "bold": ("cautious", '{"confidence": 0.8}'), "a": ("cautious", "{}")}
+    frame = results(list(chosen), rounds=6).with_columns(
+        base=pl.col("policy").replace_strict({name: base for name, (base, _) in chosen.items()}),
+        settings=pl.col("policy").replace_strict({name: settings for name, (_, settings) in chosen.items()}),
+    )
+    (panel,) = explorer.tradeoff(frame).panels
+    (rows,) = panel.to_dict()["datasets"].values()
+    assert {row["policy"]: (row["name"], row["base"]) for row in rows} == {name: (name, name) for name in chosen}
+    looks = theme.styles(theme.checked(frame))
+    found = theme.config(looks)["range"]
+    colours = dict(zip(theme.bases_of(looks), found["ordinal"], strict=True))
+    assert colours == dict(zip(looks, found["category"], strict=True))
+    assert len({(style.light, style.dash) for style in looks.values()}) == 3
+
+
 def test_a_straggler_does_not_squeeze_the_others():
     frame = results(["tcgp-ucb", "stcgp-ucb", "cgp-ucb"]).with_columns(
         reward=pl.when(pl.col("policy") == "cgp-ucb").then(0.01).otherwise("reward")
@@ -84,13 +100,51 @@ def test_a_straggler_does_not_squeeze_the_others():
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), max_size=8))
 def test_ticks_hold_zero_and_every_value(values):
-    ticks = panels.zero_and_decades(values)
-    assert ticks[0] == 0
-    assert len(ticks) >= 3
-    assert ticks == sorted(ticks)
-    assert max(values, default=0.0) <= ticks[-1]
-    for low, high in pairwise(ticks[1:]):
+    found = ticks.zero_and_decades(values)
+    assert found[0] == 0
+    assert len(found) >= 3
+    assert found == sorted(found)
+    assert max(values, default=0.0) <= found[-1]
+    for low, high in pairwise(found[1:]):
         assert high == pytest.approx(10 * low)
+
+
+def test_the_bars_above_points_are_whole():
+    frame = results(["tcgp-ucb", "uniform"], rounds=4)
+    (panel,) = explorer.tradeoff(frame).panels
+    spec = panel.to_dict()
+    (rows,) = spec["datasets"].values()
+    high = spec["layer"][-1]["encoding"]["y"]["scale"]["domain"][1]
+    table = explorer.points(frame)
+    assert max(table["earned"] + table["earned_spread"]) < high
+    assert max(row["top"] for row in rows) < high
+
+
+def test_the_caption_tells_only_of_what_is_drawn():
+    plain = explorer.tradeoff(results(["tcgp-ucb", "uniform"], rounds=4)).caption
+    assert "triangle" not in plain
+    assert "settings" not in plain
+    assert "apart from the clairvoyant" in plain
+    frame = results(["tcgp-ucb", "tcgp-ucb zeta=0.25", "uniform"], rounds=4)
+    frame = frame.with_columns(reward=pl.when(pl.col("policy") == "uniform").then(0.01).otherwise("reward"))
+    full = explorer.tradeoff(frame).caption
+    assert "triangle" in full
+    assert "all settings of a policy have the same colour" in full
+
+
+def test_an_axis_of_few_decades_has_marks_between_them():
+    frame = results(["cautious", "uniform"], rounds=4).with_columns(
+        group_regret=pl.when(pl.col("policy") == "uniform").then(1.3).otherwise(0.425)
+    )
+    (panel,) = explorer.tradeoff(frame).panels
+    axis = panel.to_dict()["layer"][-1]["encoding"]["x"]["axis"]
+    assert axis["values"] == [0, 1, 2, 5]
+
+
+def test_marks_of_an_axis_are_written_in_one_way():
+    assert ticks.written([0.0, 0.001, 1e5]) == ticks.written([1.0]) == "format(datum.value, ',~f')"
+    assert ".0e" in ticks.written([1.0, 1e8])
+    assert ".0e" in ticks.written([1e-6, 1.0])
 
 
 def test_a_name_in_a_cluster_stands_a_line_further_off():
@@ -120,18 +174,18 @@ def test_names_lie_inside_and_on_nothing(spots):
 def test_names_cross_a_line_only_where_they_must():
     spots, names = [(50.0, 50.0)], ["name"]
     above = [(0.0, 35.0, 100.0, 45.0)]
-    assert explorer.places(spots, names, 100, 100, [0]) == [explorer.PLACES[0]]
-    assert explorer.places(spots, names, 100, 100, [0], above) == [explorer.PLACES[1]]
+    assert places(spots, names, 100, 100, [0]) == [PLACES[0]]
+    assert places(spots, names, 100, 100, [0], above) == [PLACES[1]]
     everywhere = [(0.0, 0.0, 100.0, 100.0)]
-    assert explorer.places(spots, names, 100, 100, [0], everywhere) == [explorer.PLACES[0]]
+    assert places(spots, names, 100, 100, [0], everywhere) == [PLACES[0]]
 
 
 def test_a_name_is_nearer_to_its_own_point_where_it_can_be():
     spots, names = [(50.0, 50.0), (70.0, 40.0)], ["near", "x"]
     found = places(spots, names, 200, 100, [0, 1])
-    assert found[0] not in (None, explorer.PLACES[0])  # to the upper right, beneath the other point
+    assert found[0] not in (None, PLACES[0])  # to the upper right, beneath the other point
     box = box_of(spots[0], names[0], found[0])
-    assert explorer._distance(box, spots[0]) < explorer._distance(box, spots[1])
+    assert distance(box, spots[0]) < distance(box, spots[1])
 
 
 def test_names_avoid_the_bars_through_points(monkeypatch):

@@ -1,4 +1,5 @@
 import math
+import re
 import warnings
 
 import altair as alt
@@ -115,12 +116,32 @@ def test_one_run_and_one_policy_and_one_round_are_drawn():
             assert export(figure)["svg"].startswith(b"<svg")
 
 
+def test_one_round_is_drawn_as_dots():
+    for figure in figures.figures(results(["cautious", "uniform"], runs=1, rounds=1)):
+        if figure.name in ("regret", "reward_ratio", "learning", "promises", "coverage"):
+            svg = export(figure)["svg"].decode()
+            dots = re.findall(r'aria-label="round t: 1; [^>]* aria-roledescription="point"', svg)
+            assert len(dots) >= len(figure.panels), figure.name
+        if figure.name == "regret":
+            assert "Dots: the one run" in figure.caption
+    several = figures.regret(results(["uniform"], runs=2, rounds=2))
+    assert "Lines: mean over 2 runs; bands: " in several.caption
+    assert not several.panels[0].to_dict()["layer"][1]["mark"]["point"]
+
+
 def test_results_without_groups_or_times_leave_figures_out():
     frame = results(["tcgp-ucb", "acc-ucb"], runs=2, rounds=3).with_columns(
         groups_touched=pl.lit(0), select_seconds=pl.lit(0.0), update_seconds=pl.lit(0.0), optimal_reward=pl.lit(0.0)
     )
     drawn = figures.figures(frame, bounds(frame).clear())
-    assert [figure.name for figure in drawn] == ["regret", "reward_ratio", "learning", "regret_parts", "coverage"]
+    assert [figure.name for figure in drawn] == [
+        "tradeoff",
+        "regret",
+        "reward_ratio",
+        "learning",
+        "regret_parts",
+        "coverage",
+    ]
     for figure in drawn:
         assert export(figure)["svg"].startswith(b"<svg")
 
@@ -149,7 +170,9 @@ def test_a_crowd_shows_bands_only_of_policies_that_are_singled_out():
     assert "singled out" in many.caption
     assert "singled out" not in few.caption
     apart = figures.satisfied(results(MANY, rounds=2))
-    assert "bands: ± one sample standard deviation; nothing" in apart.caption  # one policy a panel: all are seen
+    assert (
+        "bands: ± one sample standard deviation over the runs; nothing" in apart.caption
+    )  # one policy a panel: all are seen
 
 
 def test_a_regret_that_the_log_scale_cannot_show_is_told(frame):

@@ -5,10 +5,14 @@ import json
 
 import polars as pl
 import pytest
+from rich.console import Console
 
+from superarm.experiments.measures import summary
 from superarm.report import page as pages
+from superarm.report import tables, theme
 from superarm.report.figures import figures
 from superarm.report.folder import report, table
+from superarm.report.numbers import spread
 from tests.report.samples import manifest, results
 
 POLICIES = ["cautious", "tcgp-ucb zeta=0.25", "tcgp-ucb zeta=0.75", "uniform", "clairvoyant"]
@@ -64,5 +68,17 @@ def test_a_number_beyond_all_bounds_leaves_the_others_drawn(tmp_path, whole):
     one = (pl.col("policy") == "uniform") & (pl.col("t") == 2)
     frame = frame.with_columns(reward=pl.when(one).then(1e308).otherwise("reward"))
     page = written(tmp_path, frame) if whole else page_of(frame)
-    row = page.split('id="summary"')[1].split("</svg>uniform</th>")[1].split("</tr>")[0]
+    row = page.split('id="summary"')[1].split("</svg><bdi>uniform</bdi></th>")[1].split("</tr>")[0]
     assert row.startswith('<td class="figure">–</td><td class="figure">–</td>')
+
+
+def test_the_terminal_has_the_rewards_of_the_page():
+    frame = theme.checked(results(POLICIES, runs=3, rounds=4))
+    found = summary(frame)
+    console = Console(width=100)
+    with console.capture() as printed:
+        console.print(table(frame))
+    page = tables.brief(found, theme.styles(frame))
+    for mean, std in found.select("reward_ratio_pooled", "reward_ratio_spread").iter_rows():
+        assert spread(mean, std) in printed.get()
+        assert spread(mean, std) in page

@@ -118,11 +118,11 @@ def test_the_page_opens_with_its_story_its_picture_and_five_columns(frame, page)
     assert top.index("<h1") < story < picture < table
     assert html.escape(told(frame)).replace(" %", "&nbsp;%") in top
     assert re.findall(r'<th scope="col"[^>]*>(.*?)</th>', top) == [
-        *("Policy", "Reward", "Promises kept", "Group regret", "Time of a choice, ms")
+        *("Policy", "Reward", "Promises kept", "Group regret", "Time per choice, ms")
     ]
     assert top.count("<figure") == 1
     headings = re.findall(r'<summary><h2 id="(\w+)">', "<details" + folded)
-    assert headings == ["figures", "summary", "calibration", "claims", "targets", "settings"]
+    assert headings == ["figures", "summary", "calibration", "claims", "settings"]
     assert "<details open" not in page
 
 
@@ -131,13 +131,20 @@ def test_the_story_tells_of_five_policies_or_of_the_telling_ones(frame):
     assert "cautious, which certifies before it plays, kept " in few
     assert "clairvoyant" not in few
     assert few.count("earned") == 2 + ("More than 1" in few)
+    assert "the table below" not in few
     many = told(frame)
-    assert many.count("kept ") <= 5
+    assert 3 <= many.count("kept ") <= 5
+    assert f"These are {many.count('kept ')} of 9 policies; the table below has all." in many
     shares = [float(share) for share in re.findall(r"kept >?([\d.]+) %", many)]
     assert shares == sorted(shares, reverse=True)
     alone = told(frame.filter(policy="uniform").with_columns(groups_touched=pl.lit(0), groups_satisfied=pl.lit(0)))
     assert "kept" not in alone
     assert alone.startswith("uniform, which picks at random, earned ")
+
+
+def test_one_run_of_one_round_is_said_in_the_singular(frame):
+    one = pages.page(frame.filter(run=0, t=1), manifest(frame) | {"runs": 1, "rounds": 1}, [], ())
+    assert "<span>1 run</span><span>1 round</span>" in one
 
 
 def test_minus_signs_are_true_ones(frame):
@@ -225,3 +232,33 @@ def test_hostile_names_stay_text(frame):
     page = pages.page(renamed, manifest(renamed), claims(), figures(renamed))
     assert evil not in page
     assert html.escape(evil) in page
+
+
+def test_every_part_with_charts_has_a_legend_of_what_it_draws(page):
+    for part, policies in (("figures", POLICIES), ("calibration", ["cautious", "tcgp-ucb", "stcgp-ucb"])):
+        body = page.split(f'<h2 id="{part}">')[1].split("</details>")[0]
+        legend = body.split('<div class="legend"')[1].split("</div>")[0]
+        assert set(policies) <= set(re.findall('data-policy="(.*?)"', legend))
+        assert legend.count("<svg") == legend.count("data-policy")
+        assert body.index('class="legend"') < body.index("<figure")
+    assert "uniform" not in re.findall('data-policy="(.*?)"', legend)
+
+
+def test_one_thing_has_one_name(page, drawn):
+    words = " ".join("".join(Outline(page).words).split())
+    told = words.replace("".join(claim.claim for claim in claims()), "")
+    assert told.lower().count("benchmark") == 1
+    assert "clairvoyant, which knows the truth and keeps every promise that can be kept: the benchmark." in told
+    assert "satisfied" not in told.split("Claims of the paper")[0].lower()
+    assert not any("satisfied" in figure.title.lower() for figure in drawn)
+
+
+def test_a_name_of_any_length_and_direction_leaves_the_rest_of_the_page_alone(frame):
+    turned = "\u202eevil"
+    renamed = frame.with_columns(policy=frame["policy"].replace({"cucb": turned, "cc-mab": "x" * 200}))
+    page = pages.page(renamed, manifest(renamed) | {"title": f"Of {turned} and others"}, [], figures(renamed))
+    assert "\u202e" not in page
+    assert "\\u202e" not in page
+    assert "<h1><bdi>Of \ufffdevil and others</bdi></h1>" in page
+    assert f"</svg><bdi>{'x' * 200}</bdi></button>" in page
+    assert re.search(r"h1, .*button.* th bdi \{ overflow-wrap: anywhere", page)

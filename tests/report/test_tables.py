@@ -3,13 +3,16 @@
 
 import html
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
-from superarm.experiments.measures import by_run
+from superarm.experiments.claim import TARGETS, TOO_SMALL, Claim
+from superarm.experiments.claims import evaluate
+from superarm.experiments.measures import by_run, summary
 from superarm.report import page as pages
-from superarm.report import tables
+from superarm.report import tables, theme
 from tests.report.samples import manifest, results
 
 DESCRIBED = ["sum<= D1 se l0.30 G7 K9 n0.10", "min>= D2 m52 l0.50 G9 K5 n0.20 =K", "ds>= D4 se l0.60 G8 K9 n0.04"]
@@ -65,14 +68,14 @@ def test_section(frame, told):
     said = tables.problems(frame, told)
     for description in DESCRIBED:
         assert html.escape(description) in said
-    assert "cautious: below 0.99 in 1 of 3 problems" in said
-    listed = re.search(r"cautious: below 0.99.*?</details>", said, re.DOTALL)[0]
+    assert "<bdi>cautious</bdi>: below 0.99 in 1 of 3 problems" in said
+    listed = re.search(r"cautious</bdi>: below 0.99.*?</details>", said, re.DOTALL)[0]
     assert html.escape(DESCRIBED[1]) in listed
     assert html.escape(DESCRIBED[0]) not in listed
     assert "✗ 0.950" in said
     assert "1 / 4.5" in said  # broken and predicted, all problems together
     assert "2 of 3" in said
-    assert "clairvoyant" not in said
+    assert ">clairvoyant<" not in said
     cells = re.findall(r"<td", said)
     assert len(cells) == 2 * 5 + 3 * 2 * 4
 
@@ -81,7 +84,6 @@ def test_only_studies_of_problems_have_one(frame, told):
     assert tables.problems(frame, manifest(frame)) == ""
     page = pages.page(frame, told, [], ())
     assert page.count('id="problems"') == 1
-    assert page.count('id="targets"') == 1
     ids = re.findall(r' id="([^"]*)"', page)
     assert len(ids) == len(set(ids))
     without = pages.page(results(["tcgp-ucb"]), manifest(frame), [], ())
@@ -89,12 +91,16 @@ def test_only_studies_of_problems_have_one(frame, told):
     assert 'id="targets"' not in without
 
 
-def test_targets_are_shown_as_claims_are(frame, told):
+def test_targets_are_shown_as_claims_are(frame, told, monkeypatch):
+    found = evaluate(frame, TARGETS)
+    assert {one.verdict for one in found} == {TOO_SMALL}  # three problems are too few
+    monkeypatch.setattr(tables, "evaluate", lambda *_, **__: [replace(found[0], verdict="met"), *found[1:]])
     said = tables.targets(frame, told)
     assert "Target</th>" in said
     assert "Paper</th>" not in said
     assert "in 2 of 3" in said
-    assert '<span class="icon" aria-hidden="true">–</span>not judged' in said  # three problems are too few
+    assert '<span class="icon" aria-hidden="true">–</span>not judged' in said
+    monkeypatch.undo()
     assert tables.targets(frame, told | {"data_kind": "synthetic"}) == ""
 
 
@@ -102,3 +108,25 @@ def test_a_run_that_is_missing_leaves_dashes(frame, told):
     part = frame.filter((pl.col("run") < 2) | (pl.col("policy") != "cautious"))
     row = tables.problems(part, told).split(html.escape(DESCRIBED[2]) + "</th>")[1].split("</tr>")[0]
     assert row.count("–</td>") == 4 + 1  # and tcgp-ucb, which predicts nothing
+
+
+def test_targets_of_which_none_is_judged_are_left_out(frame, told):
+    small = results(["cautious", "tcgp-ucb", "clairvoyant"], runs=2, rounds=5)
+    assert tables.targets(small, manifest(small)) == ""
+
+
+def test_claims_of_which_none_is_measured_are_left_out(frame):
+    claims = [Claim(claim="It holds", expected="1", remark="Needs more.")]
+    assert 'id="claims"' not in pages.page(frame, manifest(frame), claims, ())
+
+
+def test_only_what_has_a_solver_says_what_it_says(frame):
+    own = results(["tcgp-ucb", "cautious", "mine", "uniform", "clairvoyant"], runs=2, rounds=5).with_columns(
+        alpha=pl.when(pl.col("policy").is_in(["mine", "uniform"]).not_()).then("alpha")
+    )
+    checked = theme.checked(own)
+    said = tables.summary(summary(checked), theme.styles(checked)).split("Choices and times")[1]
+    words = dict(re.findall(r'</svg><bdi>([\w-]+)</bdi></th>.*?<td class="words">(.*?)</td>', said))
+    assert words["mine"] == words["uniform"] == "–"
+    assert "optimal" in words["tcgp-ucb"]
+    assert "optimal" in words["cautious"]

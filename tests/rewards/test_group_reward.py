@@ -47,16 +47,16 @@ def test_a_pandas_column_on_the_right():
 
 def test_strict_and_joined_promises_say_what_to_write():
     with pytest.raises(TypeError, match="write <= for <"):
-        Sum() < 0.5  # noqa: B015
+        Sum() < 0.5  # noqa: B015  # to compare is what raises
     with pytest.raises(TypeError, match="write >= for >"):
-        Sum() > 0.5  # noqa: B015
+        Sum() > 0.5  # noqa: B015  # to compare is what raises
     with pytest.raises(TypeError, match="one promise"):
         (Sum() <= 0.5) & (Sum() >= 0.1)
 
 
 def test_two_sided_promises_are_not_silently_halved():
     with pytest.raises(TypeError):
-        0.1 <= Sum() <= 0.5  # noqa: B015
+        0.1 <= Sum() <= 0.5  # noqa: B015  # to compare is what raises
 
 
 @pytest.mark.parametrize("sense", [">=", "<=", Sense.AT_LEAST, Sense.AT_MOST])

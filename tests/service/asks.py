@@ -1,6 +1,6 @@
 """What the tests ask of a service."""
 
-import time
+from tests.waits import until
 
 ROUND = {
     "contexts": {"price": [0.1, 0.4, 0.9, 0.2], "age": [1.0, 2.0, 0.5, 0.25]},
@@ -13,11 +13,8 @@ PROBLEM = "application/problem+json"
 
 
 def wait_until_ready(client):
-    for _ in range(600):
-        if client.get("/readyz").status_code == 200:
-            return client
-        time.sleep(0.1)
-    raise AssertionError("the service was not ready within a minute")
+    until(lambda: client.get("/readyz").status_code == 200)
+    return client
 
 
 def decide(client, key, round=ROUND, session=MAIN, **headers):

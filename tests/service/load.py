@@ -83,7 +83,7 @@ def client(url, token, number, end, made, faults):
                 decision = asks.decide(**parts, key=key)
                 asks.observe(decision.id, decision.arms, rng.normal(0.4, 0.1, size=(len(decision.arms), 2)))
                 made[key] = decision.id, tuple(decision.arms.tolist())
-    except BaseException as error:
+    except BaseException as error:  # a thread tells nobody otherwise
         faults.append(f"client {number}: {error!r}")
 
 
@@ -109,7 +109,7 @@ def loaded(folder, seconds, kill_every=0.0):
                 kills += 1
                 server.start()
             sizes.append((time.monotonic() - begun, server.megabytes()))
-            time.sleep(min(1.0, seconds / 40))
+            time.sleep(min(1.0, seconds / 40))  # between two looks at the memory
         assert not faults, faults
         refused = {} if kill_every else refusals(server.url, token)
         assert not refused, f"requests that were refused or failed, by status: {refused}"

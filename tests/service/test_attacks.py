@@ -21,7 +21,7 @@ from superarm.service.tokens import Admission
 from superarm.sessions.settings import LONGEST
 from superarm.sessions.stores.shelf import shelf_at
 from tests.service.asks import MAIN, ROUND, decide, observe, wait_until_ready
-from tests.service.test_bombs import port  # noqa: F401  # a fixture
+from tests.waits import until
 
 JSON = {"Content-Type": "application/json"}
 
@@ -233,7 +233,7 @@ def test_whoever_logs_in_comes_where_they_wanted_to_go(store):
 
 
 @pytest.mark.slow
-def test_a_head_without_end_ends_the_connection(port):  # noqa: F811
+def test_a_head_without_end_ends_the_connection(port):
     with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
         line.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ")
         sent = 0
@@ -241,7 +241,7 @@ def test_a_head_without_end_ends_the_connection(port):  # noqa: F811
             for _ in range(400):
                 line.sendall(b"a" * 65536)
                 sent += 1
-                time.sleep(0.002)
+                time.sleep(0.002)  # as a slow sender would
         assert sent < 400
     begun = time.perf_counter()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
@@ -252,7 +252,7 @@ def test_a_head_without_end_ends_the_connection(port):  # noqa: F811
 
 
 @pytest.mark.slow
-def test_a_large_body_is_no_long_head(port):  # noqa: F811
+def test_a_large_body_is_no_long_head(port):
     body = json.dumps(ROUND).encode() + b" " * 3_000_000
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     for key in "ab":  # on one connection
@@ -263,16 +263,19 @@ def test_a_large_body_is_no_long_head(port):  # noqa: F811
 
 
 @pytest.mark.slow
-def test_who_goes_away_in_the_middle_of_a_body_is_no_failure_of_the_service(port, caplog):  # noqa: F811
+def test_who_goes_away_in_the_middle_of_a_body_is_no_failure_of_the_service(port, caplog):
     with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
         head = f"POST {MAIN}/decisions HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: q\r\nContent-Length: 50\r\n"
         line.sendall(f"{head}Content-Type: application/json\r\n\r\n{{".encode())
-        time.sleep(0.2)
-    time.sleep(0.5)
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    connection.request("GET", "/metrics")
-    told = connection.getresponse().read().decode()
-    connection.close()
-    assert 'superarm_requests_total{route="decide",status="400"} 1.0' in told
-    assert 'status="500"' not in told
+        time.sleep(0.2)  # so that the service has begun to read
+
+    def told():
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("GET", "/metrics")
+        found = connection.getresponse().read().decode()
+        connection.close()
+        return found
+
+    until(lambda: 'superarm_requests_total{route="decide",status="400"} 1.0' in told())
+    assert 'status="500"' not in told()
     assert "Traceback" not in caplog.text

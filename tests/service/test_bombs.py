@@ -3,32 +3,14 @@
 import http.client
 import json
 import resource
-import threading
-import time
 
 import polars as pl
 import pytest
 
-from superarm.service.app import application
 from superarm.service.asked import ARROW
-from superarm.service.serving import serving
-from superarm.service.sessions import Sessions
 from tests.service.asks import MAIN, ROUND, decide
 
 MOST = 250 * 2**20  # bytes that the process may grow by
-
-
-@pytest.fixture
-def port(store):
-    begun = []
-    server = serving(application(Sessions(store, durability="normal")), "127.0.0.1:0", begun.append)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not begun:
-        time.sleep(0.02)
-    yield int(begun[0].rpartition(":")[2])
-    server.should_exit = True
-    thread.join()
 
 
 def peak():

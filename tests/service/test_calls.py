@@ -265,3 +265,35 @@ def test_a_decision_is_erased_and_all_decisions_about_somebody(client):
     refused = client.post(f"{MAIN}/redactions", json={"label": "ann"})
     assert (refused.status_code, refused.json()["argument"]) == (422, "label")
     assert client.post(f"{MAIN}/redactions", json={"label": {"tuple": "x"}}).status_code == 422
+
+
+FIELDS = "contexts, groups, promises, reward, arm_ids, safe, catalogue, rows, t, version"
+
+
+@pytest.mark.parametrize(
+    ("content", "detail"),
+    [
+        (
+            '{"feasable": {"at_most": 2}}',
+            f"body: expected no other fields than feasible, {FIELDS}, got 'feasable'; did you mean 'feasible'?",
+        ),
+        (
+            '{"feasible": {"atmost": 2}}',
+            "feasible: expected no other fields than at_most, exactly, per_group, whole_groups, got 'atmost'; "
+            "did you mean 'at_most'?",
+        ),
+        (
+            '{"promises": [{"colour": 2}]}',
+            "promises[0]: expected no other fields than reward, sense, thresholds, groups, got 'colour'",
+        ),
+        ('{"contexts": [[1.0]]}', "body: expected the field feasible, got none"),
+        (
+            '{"feasible": {"at_most": 1}, "contexts": {"price": [10, "x"]}}',
+            "contexts: expected numbers alone or text alone in a column, got 'x' among numbers in column 'price'",
+        ),
+    ],
+)
+def test_a_wrong_body_is_told_which_field_or_value_is_wrong(client, content, detail):
+    headers = {"Content-Type": "application/json", "Idempotency-Key": "k"}
+    answer = client.post(f"{MAIN}/decisions", content=content, headers=headers)
+    assert (answer.status_code, answer.json()["detail"]) == (422, detail)

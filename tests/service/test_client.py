@@ -1,8 +1,6 @@
 """A client does what a session does, against a service that is really there."""
 
 import asyncio
-import threading
-import time
 
 import numpy as np
 import polars as pl
@@ -12,10 +10,10 @@ import superarm as sa
 from superarm.errors import Conflict, InvalidArgument, NotPermitted, StoreUnavailable, UnknownDecision, UsedKey
 from superarm.service import tokens
 from superarm.service.app import application
-from superarm.service.serving import serving
 from superarm.service.sessions import Sessions
 from superarm.service.tokens import Admission
 from superarm.wire import selection_to_dict
+from tests.service.serves import served
 from tests.sessions.shop import a_round, outcomes, policy
 
 
@@ -26,15 +24,8 @@ def address(tmp_path):
     sa.Session.open(store, policy=policy(), durability="normal").close()
     held = Sessions(store, durability="normal")
     token = tokens.create(held.shelf, ("read", "decide", "observe", "correct", "admin"), sessions="main").text
-    begun = []
-    server = serving(application(held, admission=Admission(held.shelf)), "127.0.0.1:0", begun.append)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not begun:
-        time.sleep(0.02)
-    yield begun[0], token
-    server.should_exit = True
-    thread.join()
+    with served(application(held, admission=Admission(held.shelf))) as running:
+        yield running.address, token
 
 
 def same(one, other):

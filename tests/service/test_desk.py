@@ -125,7 +125,7 @@ def test_whoever_is_behind_decides_again_on_what_others_left(sessions, desk, tmp
             other.decide(a_round(1), key="other", counted=True)
             try:
                 yield wait
-            except BaseException as error:
+            except BaseException as error:  # the steps alone know what to undo
                 yield steps.throw(error)
             try:
                 next(steps)

@@ -16,10 +16,12 @@ from superarm.service.app import application
 from superarm.service.examples import EXAMPLES
 from superarm.service.page.routes import page as the_page
 from superarm.service.reference import page
-from superarm.service.serving import first_words, serving
+from superarm.service.serving import first_words
 from superarm.service.sessions import Sessions
 from superarm.sessions.stores.sqlite import SQLiteStore
 from tests.service.asks import decide
+from tests.service.serves import served
+from tests.waits import until
 
 ROOT = Path(__file__).parents[2]
 SHOP = "/v1/sessions/shop"
@@ -73,9 +75,9 @@ def test_the_tutorial_from_the_command_to_the_page(tmp_path):
         assert '"ann"' in said[2] or '"bob"' in said[2]
         assert '"confidence":0.95' in said[3]
         assert said[4].startswith("sa_")
-        time.sleep(2.5)
         token = said[4].split()[0]
-        assert run(f"curl -s -o /dev/null -w '%{{http_code}}' {address}/v1/sessions/main", tmp_path) == "401"
+        status = f"curl -s -o /dev/null -w '%{{http_code}}' {address}/v1/sessions/main"
+        until(lambda: run(status, tmp_path) == "401")  # the service reads tokens again every second
         assert '"main"' in run(f"curl -sf {address}/v1/sessions -H 'Authorization: Bearer {token}'", tmp_path)
     finally:
         server.terminate()
@@ -116,30 +118,28 @@ def test_the_deployment_holds_together():
 
 
 def test_a_server_ends_when_it_is_told_to_and_answers_what_it_has_begun(store, monkeypatch):
-    begun, answers, at_work, write = [], [], threading.Event(), SQLiteStore._write
+    answers, at_work, write = [], threading.Event(), SQLiteStore._write
 
     def slow(kept, batches):
         at_work.set()
-        time.sleep(0.5)
+        time.sleep(0.5)  # long enough to be told to end in the meantime
         write(kept, batches)
 
-    def asks():
-        with httpx.Client(base_url=begun[0], timeout=30) as client:
+    def asks(address):
+        with httpx.Client(base_url=address, timeout=30) as client:
             answers.append(decide(client, "last"))
 
     held = Sessions(store, durability="normal")
-    server = serving(application(held, more=[the_page()]), "127.0.0.1:0", begun.append)
-    thread, other = threading.Thread(target=server.run), threading.Thread(target=asks)
-    thread.start()
-    while not begun or not held.ready:
-        time.sleep(0.02)
-    monkeypatch.setattr(SQLiteStore, "_write", slow)
-    other.start()
-    assert at_work.wait(30)
-    server.should_exit = True
-    for each in (thread, other):
-        each.join(30)
-        assert not each.is_alive()
+    with served(application(held, more=[the_page()])) as running:
+        until(lambda: held.ready)
+        monkeypatch.setattr(SQLiteStore, "_write", slow)
+        other = threading.Thread(target=asks, args=(running.address,))
+        other.start()
+        assert at_work.wait(30)
+        running.server.should_exit = True
+        for each in (running.thread, other):
+            each.join(30)
+            assert not each.is_alive()
     monkeypatch.undo()
     assert answers[0].status_code == 201
     with sa.Session.open(store) as session:

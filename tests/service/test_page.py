@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import time
 from html.parser import HTMLParser
 from urllib.parse import quote
 
@@ -20,6 +19,7 @@ from superarm.service.tokens import Admission, create, revoke
 from tests.service.asks import wait_until_ready
 from tests.service.long import costs, long_session
 from tests.service.shops import HOSTILE, shop_session
+from tests.waits import until
 
 ODD = "odd <i onclick='x'>name"
 HOSTILE_LABELS = [HOSTILE, "</script><script>document.title='taken'</script>", "'\"&<b>", "shop D", "shop E"]
@@ -104,9 +104,9 @@ def test_the_page_opens_with_the_story_then_the_picture_then_tables(client, path
     order = [name for name, _ in found.elements if name in ("h1", "svg", "table")]
     assert order[0] == "h1"
     assert order.index("svg") < order.index("table")
-    for heading in ("Promises over time", "Stated and observed", "Reward a decision", "Groups", "Account of risk"):
+    for heading in ("Promises over time", "Stated and observed", "Reward per decision", "Groups", "Account of risk"):
         assert heading in found.text
-    for heading in ("Waiting for outcomes", "Groups never tried", "What the model has adopted", "Decisions"):
+    for heading in ("Waiting for outcomes", "Groups without outcomes", "What the model has adopted", "Decisions"):
         assert heading in found.text
 
 
@@ -291,9 +291,7 @@ def test_a_token_shows_its_own_sessions_and_no_more(guarded):
 def test_a_token_that_is_revoked_shows_nothing_any_more(guarded):
     assert log_in(guarded, "reader").status_code == 200
     revoke(guarded.tokens["shelf"], guarded.tokens["reader"].split("_")[1])
-    end = time.monotonic() + 10.0
-    while guarded.get("/", follow_redirects=False).status_code == 200 and time.monotonic() < end:
-        time.sleep(0.1)
+    until(lambda: guarded.get("/", follow_redirects=False).status_code != 200)
     assert guarded.get("/", follow_redirects=False).headers["location"] == "/login"
 
 

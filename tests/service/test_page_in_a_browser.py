@@ -2,8 +2,6 @@
 
 import re
 import shutil
-import threading
-import time
 
 import httpx
 import pytest
@@ -11,10 +9,10 @@ import pytest
 import superarm as sa
 from superarm.service.app import application
 from superarm.service.page.routes import page
-from superarm.service.serving import serving
 from superarm.service.sessions import Sessions
 from superarm.service.tokens import Admission, create
 from tests.report.chromium import executable
+from tests.service.serves import served
 from tests.service.shops import HOSTILE, shop_session
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -40,31 +38,19 @@ def address(made, tmp_path):
     held = Sessions(str(tmp_path / "shop.db"), durability="normal")
     token = create(held.shelf, ("read", "observe", "correct")).text
     app = application(held, admission=Admission(held.shelf), more=[page()])
-    begun = []
-    server = serving(app, "127.0.0.1:0", begun.append)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not begun:
-        time.sleep(0.02)
-    yield begun[0], token
-    server.should_exit = server.force_exit = True
-    thread.join()
+    with served(app) as running:
+        yield running.address, token
+        running.server.force_exit = True
 
 
 def test_a_page_that_is_open_does_not_hold_up_the_end(made, tmp_path):
     shutil.copy(made, tmp_path / "shop.db")
-    begun = []
     app = application(Sessions(str(tmp_path / "shop.db"), durability="normal"), more=[page()])
-    server = serving(app, "127.0.0.1:0", begun.append)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not begun:
-        time.sleep(0.02)
-    with httpx.stream("GET", f"{begun[0]}/live", timeout=30) as told:
+    with served(app) as running, httpx.stream("GET", f"{running.address}/live", timeout=30) as told:
         assert "what is new" in next(told.iter_text())
-        server.should_exit = True
-        thread.join(8.0)
-        assert not thread.is_alive()
+        running.server.should_exit = True
+        running.thread.join(8.0)
+        assert not running.thread.is_alive()
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,6 @@ at random hardly one is whole.
 import json
 import os
 import random
-import threading
-import time
 from collections import Counter
 
 import pytest
@@ -23,8 +21,8 @@ from schemathesis.specs.openapi.checks import (
 
 import superarm as sa
 from superarm.service.app import application
-from superarm.service.serving import serving
 from superarm.service.sessions import Sessions
+from tests.service.serves import served
 
 CASES = int(os.environ.get("SUPERARM_CASES", "40"))  # of each of some 25 operations
 CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
@@ -47,15 +45,8 @@ def as_it_is(context, value):
 def api(tmp_path_factory):
     store = str(tmp_path_factory.mktemp("api") / "shop.db")
     sa.Session.open(store, policy=sa.CUCB(), durability="normal").close()
-    begun = []
-    server = serving(application(Sessions(store, durability="normal"), rate=10**6), "127.0.0.1:0", begun.append)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not begun:
-        time.sleep(0.02)
-    yield schemathesis.openapi.from_url(f"{begun[0]}/openapi.json")
-    server.should_exit = True
-    thread.join()
+    with served(application(Sessions(store, durability="normal"), rate=10**6)) as running:
+        yield schemathesis.openapi.from_url(f"{running.address}/openapi.json")
 
 
 def a_round():

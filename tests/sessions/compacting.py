@@ -29,7 +29,7 @@ def write(path, told):
             decision = session.decide(a_round(t, arms=30), key=f"day {t}")
             session.observe(decision.id, decision.arms, outcomes(t, decision.arms), key=f"told {t}")
             print(decision.id, t, *decision.arms, file=notes, flush=True)
-            time.sleep(0.2)
+            time.sleep(0.2)  # so that there is something to compact between any two kills
             if t % 10 == 0:  # a correction, which a base must not forget
                 session.correct(decision.id, decision.arms[0], 1, 0.5)
                 session.rebase()
@@ -39,7 +39,7 @@ def compact(path, archive):
     """Until it is killed."""
     with Session.open(path) as session:
         for number in range(10**6):
-            time.sleep(0.1)
+            time.sleep(0.1)  # so that the writer has its turns
             session.compact(0.2, archive=archive if number % 3 == 1 else None)
 
 
@@ -50,7 +50,7 @@ def child(work, *arguments):
         return started
     try:
         work(*arguments)
-    except BaseException as error:
+    except BaseException as error:  # a fork must never go on as its parent would
         print(repr(error), file=sys.stderr)
         os._exit(1)
     os._exit(0)

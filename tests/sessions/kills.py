@@ -131,14 +131,14 @@ def main():
         child, heard = lives.pop(name)
         os.read(heard, 1)
         os.close(heard)
-        time.sleep(rng.uniform(0.0, 0.25))
+        time.sleep(rng.uniform(0.0, 0.25))  # at any moment
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status), f"client {name} ended by itself ({status})"
         lives[name] = born(given.folder, name)
     for child, heard in lives.values():
         os.read(heard, 1)
-        time.sleep(0.1)
+        time.sleep(0.1)  # so that each does something in its last life
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 

@@ -39,7 +39,7 @@ def live(folder, name):
     session = Session.open(store, policy=policy())
     while True:
         if store.take_lease(name, f"http://{name}", seconds=LEASE) is None:
-            time.sleep(0.02)
+            time.sleep(0.02)  # another holds it: until this process is killed
             continue
         number = next_number(folder, name)
         try:
@@ -72,7 +72,7 @@ def stopped(store, rng, child, name):
     end = time.monotonic() + (10.0 if rng.random() < 0.8 else rng.uniform(0.0, LEASE))
     while time.monotonic() < end and holder(store) in (name, None):
         time.sleep(0.02)
-    time.sleep(rng.uniform(0.0, 0.2))
+    time.sleep(rng.uniform(0.0, 0.2))  # it comes back at any moment
     os.kill(child, signal.SIGCONT)
 
 
@@ -91,7 +91,7 @@ def main():
     lives = {name: born(given.folder, name) for name in NAMES}
     end, done = time.monotonic() + given.seconds, {"stops": 0, "kills": 0}
     while time.monotonic() < end:
-        time.sleep(rng.uniform(0.05, 0.4))
+        time.sleep(rng.uniform(0.05, 0.4))  # at any moment
         name = holder(store) if rng.random() < 0.8 else rng.choice(NAMES)
         if name is None:
             continue

@@ -185,10 +185,10 @@ def test_a_correction_that_is_not_learnt_yet_is_said(tmp_path):
         session.observe(decision.id, decision.arms, outcomes(1, decision.arms))
         assert "correction" not in repr(session)
         session.correct(decision.id, decision.arms[0], 1, 0.25)
-        assert "1 correction not yet learnt: rebase()" in repr(session)
-        assert session.notes == ("1 correction not yet learnt: rebase()",)
+        assert "1 correction not learnt yet: call rebase()" in repr(session)
+        assert session.notes == ("1 correction not learnt yet: call rebase()",)
     with Session.open(tmp_path / "s.db") as session:
-        assert session.notes == ("1 correction not yet learnt: rebase()",)
+        assert session.notes == ("1 correction not learnt yet: call rebase()",)
         session.rebase()
         assert session.notes == ()
         assert "correction" not in repr(session)
@@ -219,7 +219,7 @@ def test_corrections_are_learnt_by_themselves_when_they_have_waited(path, monkey
     now[0] += 50.0
     session.correct(first.id, first.arms[0], 2, 0.5)
     between = session.decide(a_round(4))  # too early
-    assert "2 corrections not yet learnt" in repr(session)
+    assert "2 corrections not learnt yet" in repr(session)
     session.close()
     session = opened(path, rebase_after=60)
     now[0] += 10.0  # counted from the first of them, whoever was there

@@ -71,10 +71,10 @@ def agrees(session, counts):
     assert sums["unknown"] == promises["kept"].null_count()
     for group in reads.worst_groups(counts.tables, 100):
         theirs = promises.filter(pl.col("group").str.replace_all(r"\s", "") == group.label.replace(" ", ""))
-        assert group.sums["broken"] == (theirs["kept"] == False).sum()  # noqa: E712
+        assert group.sums["broken"] == theirs["kept"].not_().sum()
         assert group.sums["unknown"] == theirs["kept"].null_count()
         over_time = reads.totals(reads.group_bins(counts.tables, mark, group))
-        assert over_time["kept"] == group.sums["kept"] == (theirs["kept"] == True).sum()  # noqa: E712
+        assert over_time["kept"] == group.sums["kept"] == theirs["kept"].sum()
     calibration = session.calibration()
     meant, found = sa.calibration.promises_verdict(calibration), reads.verdict(counts.tables)
     assert found.finding is meant.finding

@@ -50,7 +50,7 @@ def test_a_damaged_file_is_said_to_be_unreadable(tmp_path, damage, rederived):
     if rederived and "standing" in damage:
         Session.open(path).close()  # which follows from the events, and is written again
         return
-    with pytest.raises(sa.errors.UnreadableFile):  # noqa: PT012
+    with pytest.raises(sa.errors.UnreadableFile):  # noqa: PT012  # whichever of the two meets the damage
         session = Session.open(path)
         session.decision(decision.id)
 

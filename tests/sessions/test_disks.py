@@ -135,7 +135,7 @@ def test_rights_that_are_missing_are_said(file, folder):
                 os.write(tell, b"opened")
             except sa.errors.StoreUnavailable as error:
                 os.write(tell, str(error).encode())
-            except BaseException as error:
+            except BaseException as error:  # a fork must never go on as its parent would
                 os.write(tell, repr(error).encode())
             finally:
                 os._exit(0)

@@ -1,5 +1,7 @@
 """What a session shows: frames of promises and outcomes, the policy as it was, and why it decided."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -191,3 +193,15 @@ def test_an_unknown_id_is_looked_up_in_an_index(tmp_path):
     store.standings = None  # nothing looks through all of them
     assert store.beginning("abcd", 3) == []
     store.close()
+
+
+def test_a_decision_is_printed_with_the_ids_of_its_arms():
+    session = Session.open(MemoryStore(), policy=policy(), durability="full")
+    decision = session.decide(a_round(1, arm_ids=[f"coupon {place}" for place in range(6)]), key="monday")
+    head, _, *groups = str(decision).splitlines()
+    assert head == f"decision {decision.id}, round 1, open, key 'monday'"
+    picked = sorted(name for line in groups for name in re.findall(r"'(coupon \d)'", line))
+    assert picked == sorted(decision.arm_ids)
+    assert repr(decision) == f"Decision(id='{decision.id}', t=1, state='open', {len(picked)} arms)"
+    plain = session.decide(a_round(2))
+    assert str(plain) == f"decision {plain.id}, round 2, open\n{plain.selection}"

@@ -65,7 +65,7 @@ def test_a_journal_of_the_first_version_is_read_for_ever(old, by):
         if by == "snapshot":
             assert not any("cannot be read" in note for note in session.notes)
             assert session.policy.ledger.balance == pytest.approx(THEN["balance"], abs=1e-8)
-        assert "1 correction not yet learnt" in repr(session)
+        assert "1 correction not learnt yet" in repr(session)
         assert session._running.store.faults() == []
         assert session.rebase().corrections == 1
         session.policy.select(the_round(60))

@@ -346,7 +346,7 @@ def test_a_rebase_shows_what_it_knows(session):
     decision = played(session, 1)
     assert repr(session.rebase()) == "Rebase(corrections=0, decisions=())"
     session.correct(decision.id, int(decision.arms[0]), 1, 0.25)
-    assert repr(session) == "Session(TCGPUCB, 4 events, 0 decisions out, 1 correction not yet learnt: rebase())"
+    assert repr(session) == "Session(TCGPUCB, 4 events, 0 decisions out, 1 correction not learnt yet: call rebase())"
     assert repr(session.rebase()) == "Rebase(corrections=1, decisions=())"
     session.decide(a_round(2))
     assert "6 events, 1 decision out" in repr(session)

@@ -188,7 +188,7 @@ def test_who_is_called_away_leaves_the_lead_to_others():
 def _raised(call, **given):
     try:
         call(**given)
-    except BaseException as error:
+    except BaseException as error:  # Ctrl-C too
         return type(error)
 
 

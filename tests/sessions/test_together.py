@@ -13,6 +13,7 @@ from superarm.sessions.stores.sqlite import SQLiteStore
 from superarm.sessions.stores.store import Behind
 from superarm.sessions.stores.together import Batch, Together, together_at
 from tests.sessions.shop import a_round, policy
+from tests.waits import until
 
 
 class Written:
@@ -41,7 +42,7 @@ def appended(written, sessions=(2, 3, 4)):
         try:
             group.append(session, [numbered(1)], written)
             told[session] = None
-        except BaseException as error:
+        except BaseException as error:  # Ctrl-C too is told
             told[session] = error
 
     threads = [threading.Thread(target=append, args=(session,)) for session in (1, *sessions)]
@@ -49,8 +50,7 @@ def appended(written, sessions=(2, 3, 4)):
     assert written.begun.wait(10)
     for thread in threads[1:]:
         thread.start()
-    while len(group._waiting) < len(sessions):
-        time.sleep(0.001)
+    until(lambda: len(group._waiting) == len(sessions))
     written.goes_on.set()
     for thread in threads:
         thread.join(10)
@@ -142,7 +142,7 @@ def test_a_turn_appends_while_others_of_the_file_wait(tmp_path, durability):
     with one.turn():
         waits = threading.Thread(target=two.append, args=([numbered(1)],))
         waits.start()
-        time.sleep(0.02)
+        time.sleep(0.02)  # so that it most likely waits by now; what comes of it is the same otherwise
         one.append([numbered(1)])
     waits.join(10)
     assert (one.last(), two.last()) == (1, 1)

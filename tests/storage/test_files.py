@@ -87,7 +87,7 @@ def test_a_flipped_byte_is_refused_or_harmless(flip, original, path):
                 wrong.append((position, "another value"))
         except UnreadableFile:
             pass
-        except Exception as error:
+        except Exception as error:  # all are gathered
             wrong.append((position, repr(error)))
     assert wrong == []
 

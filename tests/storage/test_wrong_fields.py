@@ -112,7 +112,7 @@ def test_wrong_fields_are_refused_at_load_or_do_no_harm(name, tmp_path):
             continue
         try:
             play(name, policy, dimension, rounds + 1, 2)
-        except Exception as error:
+        except Exception as error:  # all are gathered
             if getattr(error, "argument", "") != "contexts":  # for contexts of another dimension it plays
                 bad.append((what, repr(error)))
     assert bad == []

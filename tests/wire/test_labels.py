@@ -90,7 +90,7 @@ def test_labels_nested_deeper_than_the_limit_do_not_travel(kind):
         label, data = kind([label]), {kind.__name__: [data]}
     assert label_to_data(label) == data
     assert label_from_data(data) == label
-    refused = pytest.raises(errors.InvalidArgument, match="groups: expected labels of at most 16 tuples in each other")
+    refused = pytest.raises(errors.InvalidArgument, match="groups: expected labels of at most 16 nested tuples")
     with refused:
         label_to_data(kind([label]), "groups")
     for _ in range(10_000):

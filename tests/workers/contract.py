@@ -35,7 +35,7 @@ def threads(_, __):
 
 
 def process(_, __):
-    time.sleep(0.2)
+    time.sleep(0.2)  # so that no worker is quick enough for all
     return os.getpid()
 
 

@@ -117,7 +117,9 @@ def test_names_of_workers():
 def test_ray_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
     for spec in ("ray", "ray:auto", "ray:10.0.0.1:6379"):
-        with pytest.raises(InvalidArgument, match=r"ray for a cluster: pip install 'superarm\[cluster\]'"):
+        with pytest.raises(
+            InvalidArgument, match=r"ray for a cluster \(in a clone of superarm, pip install '\.\[cluster\]'"
+        ):
             connect(spec)
 
 

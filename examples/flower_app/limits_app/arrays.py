@@ -1,4 +1,4 @@
-"""A model on its way: two arrays by name."""
+"""A model as Flower sends it: two arrays by name."""
 
 from flwr.app import Array, ArrayRecord
 

@@ -1,4 +1,4 @@
-"""The server: asks for what the policy picks, and goes on where it was stopped."""
+"""The server: sends the requests that the policy picks, and continues where it was stopped."""
 
 import json
 from contextlib import ExitStack

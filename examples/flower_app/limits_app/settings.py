@@ -1,4 +1,4 @@
-"""What may be set by ``flwr run --run-config``; clients and the server are told the same."""
+"""The settings of ``flwr run --run-config``; clients and the server get the same ones."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who has which records: the server some to judge updates by and others to report on, each client its own."""
+"""Who has which records: the server has some to judge updates by and others to report on; each client has its own."""
 
 import functools
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class World:
 
 
 def world(config: Any) -> World:
-    """The same for all who were told the same settings: in an app of yours clients read their own records."""
+    """Equal settings give the same world everywhere; in your own app, clients read their own records."""
     names = ("data", "clients", "not-alike", "seed")
     return _dealt(*(setting(config, name) for name in names))
 

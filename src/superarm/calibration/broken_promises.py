@@ -103,10 +103,10 @@ def promises_verdict(frame: pl.DataFrame) -> Verdict:
     A round counts once, because the groups of a round may break together. Up to 1.2 times the predicted number is
     tolerated; a policy that breaks no more than that is called overconfident with a probability of at most 1 %. Where
     more broke, but in too few rounds to rule out chance, the verdict is that there are too few to tell. Where promises
-    are judged by expected outcomes, mistakes also last from round to round: give one row for each independent run in
-    place of a round then. Probabilities are of expected outcomes, so where more broke than is tolerated the verdict
-    also says that noise in the outcomes can be the reason. Rounds of one kind cannot hide behind others: where
-    ``frame`` has a column ``kind``, a policy is also called overconfident that is so in rounds of one kind (see
+    are judged by expected outcomes, mistakes also last from round to round: then give one row for each independent run
+    instead of one for each round. Probabilities are about expected outcomes, so if more broke than is tolerated, the
+    verdict also says that noise in the outcomes can be the reason. If ``frame`` has a column ``kind``, a policy that is
+    overconfident in rounds of one kind is called overconfident, whatever the other rounds show (see
     :func:`promises_verdicts`).
     """
     rows = _promised(frame)
@@ -117,7 +117,7 @@ def promises_verdict(frame: pl.DataFrame) -> Verdict:
 def promises_verdicts(frame: pl.DataFrame) -> tuple[Verdict, ...]:
     """The verdicts of :func:`promises_verdict` by kind of round: certified, trial, exploring, on credit, waiting.
 
-    Exploring rounds predict many broken promises, so few that break there could make up for certificates that break too
+    Exploring rounds predict many broken promises. If few of these break, they could hide certificates that break too
     often. Rounds without a kind are left out.
 
     >>> import polars as pl, superarm as sa

@@ -1,4 +1,4 @@
-"""How often the posterior's central intervals hold what they say."""
+"""How often the posterior's central intervals contain the outcomes, compared with what they state."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def replay(
     noise_std: float | Sequence[float] | None = None,
     levels: Sequence[float] = LEVELS,
 ) -> pl.DataFrame:
-    """Play a log again: predict each round's outcomes before the posterior sees them, and count as :func:`coverage`.
+    """Replay a log: predict each round's outcomes before the posterior sees them, and count like :func:`coverage`.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ def check_environment(environment: Environment, *, rounds: int = 4, repetitions:
     rounds
         how many rounds are looked at
     repetitions
-        how often the outcomes of each are drawn to compare their means with the expected ones; outcomes that are rarely
-        other than usual, such as clicks, need more
+        how often the outcomes of each are drawn to compare their means with the expected ones; rare outcomes, such as
+        clicks, need more
     seed
         of arrivals and noise
     """

@@ -1,1 +1,1 @@
-"""Sessions of a service, with the interface of those at hand; it needs the extra ``superarm[client]``."""
+"""Sessions of a service, with the interface of those at hand; it needs the extra ``client``."""

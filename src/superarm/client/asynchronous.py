@@ -22,7 +22,7 @@ A = TypeVar("A")
 
 
 class AsyncClient:
-    """A session of a service, for programs of asyncio: every call is awaited.
+    """A session of a service, for asyncio programs: every call is awaited.
 
     A call that was interrupted, or that the service was too busy for, is repeated under the same key until it succeeds
     or ``patience`` is over; each decision is made only once. Errors are those of a session.
@@ -30,7 +30,7 @@ class AsyncClient:
     Parameters
     ----------
     url
-        of the service, as http://127.0.0.1:8000
+        URL of the service, such as http://127.0.0.1:8000
     token
         as printed by ``superarm token create``; None if none is needed
     session

@@ -217,7 +217,7 @@ def _receipt(body: bytes) -> Receipt:
 
 def _header(argument: str, text: Any) -> str:
     if not isinstance(text, str) or not text or not text.isascii() or not text.isprintable() or text != text.strip():
-        raise InvalidArgument(argument, "text of printable ASCII letters, as it travels in a header", type_of(text))
+        raise InvalidArgument(argument, "printable ASCII text, because it is sent in a header", type_of(text))
     return text
 
 

@@ -30,7 +30,7 @@ class Client:
     Parameters
     ----------
     url
-        of the service, as http://127.0.0.1:8000
+        URL of the service, such as http://127.0.0.1:8000
     token
         as printed by ``superarm token create``; None if none is needed
     session

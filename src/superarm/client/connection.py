@@ -8,11 +8,12 @@ from typing import TypedDict
 from superarm.arguments import positive
 from superarm.client.answers import AGAIN, error_of, pause
 from superarm.errors import InvalidArgument, StoreUnavailable, safe_repr, type_of
+from superarm.words import to_install
 
 try:
     import httpx
 except ImportError:
-    raise ImportError("superarm.Client needs httpx: install it with  pip install 'superarm[client]'") from None
+    raise ImportError(f"superarm.Client needs httpx: {to_install('client')}") from None
 
 Unreachable = httpx.TransportError
 

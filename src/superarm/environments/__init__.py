@@ -6,6 +6,7 @@ from superarm.environments.gp_sample import GPSample
 from superarm.environments.movies import Movies
 from superarm.environments.random_problem import RandomProblem
 from superarm.environments.shops import Shops
+from superarm.environments.simulator import Simulator
 from superarm.environments.wrong import WrongWorld
 
-__all__ = ["Environment", "Federated", "GPSample", "Movies", "RandomProblem", "Shops", "WrongWorld"]
+__all__ = ["Environment", "Federated", "GPSample", "Movies", "RandomProblem", "Shops", "Simulator", "WrongWorld"]

@@ -42,16 +42,16 @@ class RandomProblem:
     kernel             squared exponential or Matern-5/2, lengthscale 0.15 to 0.8 times sqrt(dimension)
     groups             Poisson a round with a mean of 5 to 40, at least one, of 6 to 20 arms each
     promise            sum, mean, min, max, variance or Dixit-Stiglitz (6 items), at least or at most a threshold that
-                       each group gets again in each round: a quantile, from 0.2 to 0.9, of the group reward of random
+                       is new for each group in each round: a quantile, from 0.2 to 0.9, of the group reward of random
                        subsets of up to 6 arms (whole groups for variance) under the truth
     feasible           K from 5 to 30 arms; a quarter exactly K, the others at most K; half of them with a cap for each
                        group, which together leave room for about 2 K arms; variance: at most K / 6 whole groups
     noise              standard deviation 0.02 to 0.3
     =================  =================================================================================================
 
-    The first truth is turned round if its mean is negative, so that there is something to earn. Count is not
-    among the promises because it needs no learning. The environment says its ``kernel`` and ``noise_std``: a learner
-    that is given them knows the prior that the truth was drawn from.
+    The first truth changes its sign if its mean is negative, so that there is something to earn. Count is not among the
+    promises because it needs no learning. The environment has its ``kernel`` and ``noise_std``: a policy that is given
+    them knows the prior that the truth was drawn from.
 
     >>> RandomProblem(7).description
     'max<= D4 m52 l1.47 G13 K6 n0.25 caps'

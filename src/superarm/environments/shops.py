@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Shops:
-    """Coupons of twelve shops, a day a round: the first outcome is a click, 0 or 1, the second the margin.
+    """Coupons of twelve shops; a round is a day. The first outcome is a click, 0 or 1, the second the margin.
 
     Every day ``coupons`` coupons arrive, each of a random shop with a random discount, relevance and price, all from 0
     to 1; at most ``most`` are shown. A discount brings clicks and costs margin, and how much of both depends on the
@@ -46,10 +46,10 @@ class Shops:
     most
         coupons shown a day
     one_hot
-        whether contexts tell the shop by twelve columns behind the features; without, only the labels do
+        whether twelve columns after the features say which shop it is; otherwise only the labels do
     promised
-        "margins", or "clicks": then the margin is earned and comes first, and the floor is one of the mean of clicks,
-        which are so noisy that little can be certified
+        "margins", or "clicks". With "clicks" the margin is earned and comes first, and the floor is for the mean of the
+        clicks, which are so noisy that little can be certified
 
     >>> import numpy as np
     >>> next(Shops(coupons=40, most=5).rounds(np.random.default_rng(0)))
@@ -71,7 +71,7 @@ class Shops:
 
     @property
     def prior(self) -> GaussianProcess:
-        """What a learner is told: what one would write who knows that outcomes are about 0 to 1."""
+        """The prior that a user would give who knows only that outcomes are about 0 to 1."""
         kernel = SquaredExponential(lengthscale=1.0, variance=0.1)
         return GaussianProcess(kernel, self._in_order(0.45, 0.3), mean=0.5)
 

@@ -1,4 +1,4 @@
-"""Worlds in which what a learner is told beforehand is wrong: how its promises do when the model is not true."""
+"""Worlds in which the prior that a policy is given is wrong, to see how well promises are kept nevertheless."""
 
 from __future__ import annotations
 
@@ -48,9 +48,8 @@ class Flaw:
     scale: float = 1.0
     noise: Literal["gaussian", "hetero", "t3", "bernoulli", "poisson"] = "gaussian"
     drift: Literal["slow", "abrupt"] | None = None
-    effects: Literal["kept", "new", "redrawn"] | None = (
-        None  # of groups: permanent, of new labels, new in every round for known ones
-    )
+    # Of groups: permanent, of new labels, new in every round for known ones.
+    effects: Literal["kept", "new", "redrawn"] | None = None
     delay: int = 0  # rounds after which outcomes come
     missing: float = 0.0  # share of the outcomes that never come
     lengthscale: float = LENGTHSCALE
@@ -95,20 +94,20 @@ BEYOND = ("groups redrawn",)  # what no outcome teaches: it is shown, and not co
 
 @dataclass(frozen=True, eq=False)
 class WrongWorld:
-    """A world drawn by ``seed`` where something is wrong: the ``kind``, one of ``KINDS``, says what.
+    """A world drawn by ``seed`` in which something is wrong: the ``kind``, one of ``KINDS``, says what.
 
     220 contexts of the unit square (five dimensions, or one-hot columns behind two, where the kind says so). A round
     has 5 to 10 groups, out of 14 labels, of 5 to 10 arms each; at most 10 arms are picked, at most 4 of a group. Both
     truths are draws of a Gaussian process of variance 1 and lengthscale 0.35, and noise has a standard deviation of
-    0.2, unless the kind says otherwise. ``prior`` is what a learner is told, right or wrong.
+    0.2, unless the kind says otherwise. ``prior`` is what a policy is told, right or wrong.
 
     Parameters
     ----------
     kind
         what is wrong
     promise
-        "sum" (at most), "mean" or "ds" (Dixit-Stiglitz; both at least) a threshold that each group of each round gets
-        anew: a quantile, from 0.25 to 0.85, of the group reward of random subsets under the truth
+        "sum" (at most a threshold), "mean" or "ds" (Dixit-Stiglitz; both at least a threshold). Each group gets a new
+        threshold in each round: a quantile, from 0.25 to 0.85, of the group reward of random subsets under the truth
     seed
         draws contexts, truths and thresholds
 

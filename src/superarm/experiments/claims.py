@@ -1,6 +1,6 @@
 """What the paper claims of its studies and what the cautious policy should reach: one table, measured on results.
 
-Verdicts are never adjusted to please.
+No verdict is adjusted afterwards.
 """
 
 from __future__ import annotations

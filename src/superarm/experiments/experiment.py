@@ -86,7 +86,7 @@ class Experiment:
     by_run
         makes the environment from the number of the run and its seed, where runs take turns; None: the seed decides
     play
-        lets a policy play in an environment and yields one row a round: see :func:`superarm.simulation.play`
+        lets a policy play in an environment and yields one row per round: see :func:`superarm.simulation.play`
     """
 
     name: str
@@ -138,7 +138,8 @@ class Experiment:
         # In the order of the study, whatever the order asked for; settings of one policy as they were asked for.
         usual, bases = list(self.policies), list(self.systems)
         places = {name: usual.index(name) if name in usual else len(usual) for name in chosen.policies}
-        order = sorted(places, key=lambda name: (bases.index(chosen.base_and_settings(name)[0]), places[name]))
+        known = {name: name if name in bases else chosen.base_and_settings(name)[0] for name in places}
+        order = sorted(places, key=lambda name: (bases.index(known[name]), places[name]))
         return replace(chosen, policies={name: chosen.policies[name] for name in order})
 
 
@@ -160,8 +161,10 @@ def name_with_settings(name: str, settings: Mapping[str, Value]) -> str:
 def named(text: str, makers: Mapping[str, Maker]) -> tuple[str, Maker]:
     """The full name and the maker of what ``text`` names: a name of ``makers``, and after it settings key=value.
 
-    Equal settings make equal names, in whatever order and notation they are given.
+    Equal settings make equal names, in whatever order and notation they are given. A name may itself hold spaces.
     """
+    if text.strip() in makers:
+        return text.strip(), makers[text.strip()]
     name, *words = text.split() or [""]
     if name not in makers:
         raise InvalidArgument("policies", f"some of {', '.join(makers)}", text or "nothing")
@@ -180,6 +183,21 @@ def named(text: str, makers: Mapping[str, Maker]) -> tuple[str, Maker]:
         return name, makers[name]
     in_order = {key: given[key] for key in defaults if key in given}
     return name_with_settings(name, in_order), Variant(base=name, settings=in_order, make=makers[name])
+
+
+def names_in(text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """What a text names, separated by commas, which known names may hold too.
+
+    >>> names_in("cucb, one, two, tcgp-ucb zeta=0.25", ["cucb", "one, two"])
+    ('cucb', 'one, two', 'tcgp-ucb zeta=0.25')
+    """
+    parts, names, found = text.split(","), set(known), []
+    while parts:
+        whole = [number for number in range(len(parts), 0, -1) if ",".join(parts[:number]).strip() in names]
+        taken = whole[0] if whole else 1
+        found.append(",".join(parts[:taken]).strip())
+        parts = parts[taken:]
+    return tuple(name for name in found if name)
 
 
 def varied(makers: Mapping[str, Maker], grids: Mapping[str, Mapping[str, Iterable[Value]]]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What became of promises in each kind of world: kept, stated, certified and broken, reward and time.
 
-Errors are standard errors clustered by run: what happens in the rounds of a run hangs together.
+Errors are standard errors clustered by run, because the rounds of a run depend on each other.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ TOGETHER = "all but *"  # the kinds that policies are meant to bear, as one; the
 
 
 def by_kind(frame: pl.DataFrame, described: Sequence[str]) -> pl.DataFrame:
-    """One row a policy and kind of world, kinds in the order of the runs, and one for all that are not beyond.
+    """One row per policy and kind of world, kinds in the order of the runs, and one for all that are not beyond.
 
     Parameters
     ----------
     frame
-        the results of the study ``wrong``, one row a round
+        the results of the study ``wrong``, one row per round
     described
         what each run was played on, as its manifest says: the kind, and after a comma the promise
 
@@ -50,7 +50,7 @@ def by_kind(frame: pl.DataFrame, described: Sequence[str]) -> pl.DataFrame:
 
 
 def _by_run(frame: pl.DataFrame) -> pl.DataFrame:
-    """One row a policy and run."""
+    """One row per policy and run."""
     predicted = pl.col("predicted_broken")
     return (
         complete(frame)

@@ -83,7 +83,7 @@ class World:
         self._expected: dict[str, tuple[float, float]] = {}
 
     def move(self, model: Model) -> None:
-        """Go on with another model."""
+        """Continue with another model."""
         self.model = model
         self._expected = {}
 
@@ -98,7 +98,7 @@ class World:
 
 
 class FeasibleByTruth:
-    """Knows what every request is expected to leak: draws lots among those that keep their limit. Learns nothing."""
+    """Knows what every request is expected to leak, and draws at random among those that keep their limit."""
 
     def __init__(self, world: World, seed: int) -> None:
         self.world, self.seed = world, seed
@@ -130,7 +130,7 @@ class FeasibleByTruth:
 
 
 class WithoutUtility:
-    """A cautious policy that is told lots in place of utilities: what it picks is feasible, and random otherwise."""
+    """A cautious policy that gets random numbers instead of utilities: its picks are feasible, but random otherwise."""
 
     def __init__(self, policy: CautiousTCGPUCB, seed: int) -> None:
         self.policy, self.seed, self.confidence = policy, seed, policy.confidence

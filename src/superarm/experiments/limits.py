@@ -17,7 +17,7 @@ STUDY = "leakage"
 
 
 def by_clients(frame: pl.DataFrame) -> pl.DataFrame:
-    """One row a policy and kind of clients (alike or not, and both together).
+    """One row per policy and kind of clients (alike or not, and both together).
 
     Returns
     -------

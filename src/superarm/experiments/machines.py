@@ -1,7 +1,8 @@
 """What a machine is on which a study is played: versions, the kind of its CPU, and loops compiled for it.
 
-The last bits of a result depend on the kind of CPU: OpenBLAS and the compiler have other loops for each. Machines of
-several kinds give the same bits where all are told to be of one: ``OPENBLAS_CORETYPE=Haswell NUMBA_CPU_NAME=haswell``.
+The last bits of a result depend on the kind of CPU: OpenBLAS and the compiler use different loops for each. Machines of
+several kinds give the same bits if all are told to act as one kind: ``OPENBLAS_CORETYPE=Haswell
+NUMBA_CPU_NAME=haswell``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """What is measured on a table of results, each measure in one definition; nothing is smoothed.
 
 Frames of values have columns policy, run, t, value; frames of curves have policy, t, mean, std, low, high, where low
-and high are mean ± std, the sample standard deviation over the runs (null when there is one run). A ratio to nothing is
-no ratio: wherever the benchmark has earned 0, or no group was touched, it is null and means leave it out.
+and high are mean ± std, the sample standard deviation over the runs (null when there is one run). Wherever the
+benchmark has earned nothing above 0, or no group with a promise was touched, a ratio is null, and means leave it out:
+of a loss a larger share would be worse.
 """
-
-# ruff: noqa: RUF001  # a true dash
 
 from __future__ import annotations
 
@@ -41,8 +40,8 @@ def of(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
 
 
 def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """One over the other; null where the latter is 0."""
-    return pl.when(whole != 0).then(part / whole)
+    """One over the other; null where the latter is not above 0."""
+    return pl.when(whole > 0).then(part / whole)
 
 
 def by_zeta(frame: pl.DataFrame) -> dict[float, str]:
@@ -63,7 +62,7 @@ def cumulative(frame: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def positive_part(frame: pl.DataFrame) -> pl.DataFrame:
-    """The sum of max(0, super-arm regret) over the rounds up to t: what other rounds' surplus cannot pay back."""
+    """The sum of max(0, super-arm regret) over the rounds up to t: a surplus in other rounds does not reduce it."""
     return cumulative(frame.with_columns(super_arm_regret=_positive()), "super_arm_regret")
 
 
@@ -79,6 +78,23 @@ def reward_ratio(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select("policy", "run", "t", value=ratio(reward, optimal))
 
 
+def pooled_ratio(frame: pl.DataFrame) -> pl.DataFrame:
+    """Cumulative reward of all runs over the benchmark's of all runs, with the spread of :func:`summary`, as a curve.
+
+    A run in which the benchmark has earned almost nothing counts for little; a mean of the runs' ratios would show it
+    alone.
+    """
+    reward, optimal = pl.col("reward"), pl.col("optimal_reward")
+    pooled = ratio(reward.sum(), optimal.sum())
+    return (
+        frame.select("policy", "run", "t", *(_so_far(each.cum_sum()) for each in (reward, optimal)))
+        .group_by("policy", "t", maintain_order=True)
+        .agg(mean=pooled, std=ratio((reward - pooled * optimal).std(), optimal.mean()))
+        .drop_nulls("mean")
+        .with_columns(low=pl.col("mean") - pl.col("std"), high=pl.col("mean") + pl.col("std"))
+    )
+
+
 def satisfied_share(frame: pl.DataFrame) -> pl.DataFrame:
     """The share of the touched groups that kept their promise, round by round."""
     return frame.select("policy", "run", "t", value=ratio(pl.col("groups_satisfied"), pl.col("groups_touched")))
@@ -92,11 +108,6 @@ def over_runs(values: pl.DataFrame, *by: str) -> pl.DataFrame:
         .agg(mean=pl.col("value").mean(), std=pl.col("value").std())
         .with_columns(low=pl.col("mean") - pl.col("std"), high=pl.col("mean") + pl.col("std"))
     )
-
-
-def last_round(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of each run's last round."""
-    return frame.filter(pl.col("t") == pl.col("t").max().over("policy", "run"))
 
 
 def times(frame: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -135,7 +146,7 @@ def _positive() -> pl.Expr:
 
 
 def by_run(frame: pl.DataFrame) -> pl.DataFrame:
-    """One row a policy and run, in the order of the table.
+    """One row per policy and run, in the order of the table.
 
     Sums over the rounds: ``reward``, ``optimal_reward``, ``super_arm_regret`` (signed), ``positive_regret``,
     ``group_regret``, ``touched``, ``kept``, ``late_touched``, ``late_kept``, ``broken``, ``predicted`` (null where
@@ -172,37 +183,38 @@ def summary(frame: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     frame
-        the results, one row a round
+        the results, one row per round
 
     Returns
     -------
     polars.DataFrame
-        Per policy: ``runs``, and ``rounds`` (of a run; as text, because runs may differ). With ``_mean`` and ``_std``
-        (sample standard deviation, null with one run) over the runs: ``reward_ratio`` (reward over the benchmark's),
-        ``super_arm_regret`` (signed), ``positive_regret`` (the sum of its positive parts), ``group_regret``. All runs
-        together: ``reward_ratio_pooled`` (rewards over the benchmark's), its ``reward_ratio_spread`` (standard
-        deviation over the runs of reward - pooled ratio x benchmark's, over the benchmark's mean: a run with an almost
-        empty benchmark counts for little), ``satisfied_pooled`` (satisfied over touched groups), ``satisfied_late``
-        (the same after round 10). ``satisfied_mean`` is the mean of the runs' own shares. ``broken`` and ``predicted``
-        (null where a policy predicts nothing) are promises a run. Then ``status`` and ``kind`` (shares of the rounds,
-        as text; the latter null where a policy has none), ``alpha_min`` (null where no round has one, and for policies
-        that certify, whose bound is what could be had without promises), ``select_ms`` and ``update_ms`` (medians).
+        Per policy: ``runs``, and the ``rounds`` of the longest run and ``rounds_min`` of the shortest. With ``_mean``
+        and ``_std`` (sample standard deviation, null with one run) over the runs: ``reward``, ``reward_ratio`` (reward
+        over the benchmark's), ``super_arm_regret`` (signed), ``positive_regret`` (the sum of its positive parts),
+        ``group_regret``. All runs together: ``reward_ratio_pooled`` (rewards over the benchmark's), its
+        ``reward_ratio_spread`` (standard deviation over the runs of reward - pooled ratio x benchmark's, over the
+        benchmark's mean: a run with an almost empty benchmark counts for little), ``satisfied_pooled`` (satisfied over
+        touched groups), ``satisfied_late`` (the same after round 10). ``satisfied_mean`` is the mean of the runs' own
+        shares. ``broken`` and ``predicted`` (null where a policy predicts nothing) are promises a run. Then ``status``
+        and ``kind`` (shares of the rounds, as text; the latter null where a policy has none), ``alpha_min`` (null where
+        no round has one, and for policies that certify, whose bound is what could be had without promises),
+        ``select_ms`` and ``update_ms`` (medians).
     """
     frame = checked(frame)
     reward, optimal, usual = pl.col("reward"), pl.col("optimal_reward"), pl.col("optimal_reward").mean()
     pooled = ratio(reward.sum(), optimal.sum())
-    low, high = (pl.col("rounds").min().cast(pl.String), pl.col("rounds").max().cast(pl.String))
     runs = by_run(frame).group_by("policy", maintain_order=True)
     of_runs = runs.agg(
         *(
             statistic.alias(f"{name}_{word}")
-            for name in ("reward_ratio", "super_arm_regret", "positive_regret", "group_regret")
+            for name in ("reward", "reward_ratio", "super_arm_regret", "positive_regret", "group_regret")
             for word, statistic in (("mean", pl.col(name).mean()), ("std", pl.col(name).std()))
         ),
         runs=pl.len(),
-        rounds=pl.when(low == high).then(low).otherwise(low + "–" + high),
+        rounds=pl.col("rounds").max(),
+        rounds_min=pl.col("rounds").min(),
         reward_ratio_pooled=pooled,
-        reward_ratio_spread=ratio((reward - pooled * optimal).std(), usual.abs()),
+        reward_ratio_spread=ratio((reward - pooled * optimal).std(), usual),
         satisfied_pooled=ratio(pl.col("kept").sum(), pl.col("touched").sum()),
         satisfied_late=ratio(pl.col("late_kept").sum(), pl.col("late_touched").sum()),
         satisfied_mean=pl.col("satisfied").mean(),

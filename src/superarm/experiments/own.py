@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import copy
 import importlib.util
 import inspect
 import sys
@@ -14,8 +14,10 @@ from typing import Any
 
 from superarm.arguments import weight, whole_number
 from superarm.environments.environment import Environment
-from superarm.errors import InvalidArgument, safe_repr
+from superarm.errors import InvalidArgument, has_repr, safe_repr
 from superarm.experiments.experiment import BENCHMARK, Experiment, Maker, Setting, named
+from superarm.experiments.fingerprint import fingerprint
+from superarm.experiments.names import checked_policy, checked_study, checked_title
 from superarm.policies.baselines.acc_ucb import ACCUCB
 from superarm.policies.baselines.cc_mab import CCMAB
 from superarm.policies.baselines.cucb import CUCB
@@ -39,7 +41,9 @@ BY_NAME: dict[str, Maker] = {
     BENCHMARK: lambda s: Clairvoyant(s.environment),
 }
 
-Made = Callable[..., Any] | str
+LINE = 200  # signs of a manifest
+
+Made = Callable[..., Any] | Policy | str
 World = Environment | Callable[..., Environment]
 
 
@@ -58,18 +62,19 @@ def study(
     Parameters
     ----------
     policies
-        a mapping from names that you choose to what makes each policy, new in every run: a class or function that takes
-        a seed, or nothing; or a name that ``superarm list`` shows, with settings if you like ("cautious
-        confidence=0.95"); such a policy gets no prior knowledge. The clairvoyant is always added, because rewards are
-        relative to its reward.
+        a mapping from names that you choose to policies. A policy is a class or function that makes one for every run,
+        from the run's seed or from nothing; or a policy itself, of which every run gets a copy; or a name that
+        ``superarm list`` shows, with settings if you like ("cautious confidence=0.95"), which gets no prior knowledge.
+        The clairvoyant is always added, because rewards are relative to its reward.
     environment
-        an environment that every run shares, or a function of the run's seed that makes one
+        an environment, of which every policy gets a copy in every run, so that none meets what another has left; or a
+        function of the run's seed that makes one, which is called as often
     rounds, runs
         how long and how often
     zeta
         weight of the group regret in the total regret
     name, title
-        a word for columns and folders, and a line for people
+        a word for columns and folders, other than the names of superarm's studies, and a line for people
 
     >>> import superarm as sa
     >>> own = sa.experiments.study({"mine": sa.Uniform, "theirs": "cautious"}, sa.environments.Federated(), rounds=10)
@@ -80,15 +85,10 @@ def study(
         raise InvalidArgument("policies", "a mapping from names to what makes policies", safe_repr(policies))
     rounds, runs = whole_number("rounds", rounds, 1), whole_number("runs", runs, 1)
     zeta = weight("zeta", zeta)
-    if not isinstance(name, str) or not name:
-        raise InvalidArgument("name", "a word", safe_repr(name))
-    if title is not None and not isinstance(title, str):
-        raise InvalidArgument("title", "text, or None", safe_repr(title))
+    name, title = checked_study(name), checked_title(title)
     makers: dict[str, Maker] = {}
     for each, made in policies.items():
-        if not isinstance(each, str) or not each.strip():
-            raise InvalidArgument("policies", "text as names", safe_repr(each))
-        if each == BENCHMARK and made != BENCHMARK:
+        if checked_policy(each) == BENCHMARK and made != BENCHMARK:
             raise InvalidArgument("policies", f"another name than {BENCHMARK}, which every study has", safe_repr(each))
         makers[each] = (
             named(made, BY_NAME)[1] if isinstance(made, str) else partial(_policy, each, _checked(each, made))
@@ -128,6 +128,8 @@ def study_in(place: str) -> Experiment:
 def _module(where: str) -> ModuleType:
     path = Path(where)
     if path.suffix != ".py":
+        if not all(part.isidentifier() for part in where.split(".")):
+            raise InvalidArgument("study", "a file such as study.py, or a module such as package.module", repr(where))
         try:
             return importlib.import_module(where)
         except ImportError as error:
@@ -150,9 +152,14 @@ def _module(where: str) -> ModuleType:
 
 
 def _checked(name: str, made: Made) -> Callable[..., Any]:
+    if isinstance(made, Policy) and not isinstance(made, type):
+        return partial(copy.deepcopy, made)
     if not isinstance(made, str) and callable(made):
+        if _parameters(made) == ["round"]:  # a rule where a maker belongs, and a seed is no round
+            expected = f"for {name}, a policy: superarm.Rule makes one of a function of the round"
+            raise InvalidArgument("policies", expected, safe_repr(made))
         return made
-    expected = f"for {name}, what makes a policy, as lambda seed: CautiousTCGPUCB(seed=seed), or a name"
+    expected = f"for {name}, a policy, what makes one, as lambda seed: CautiousTCGPUCB(seed=seed), or a name"
     raise InvalidArgument("policies", expected, safe_repr(made))
 
 
@@ -164,16 +171,32 @@ def _policy(name: str, make: Callable[..., Any], setting: Setting) -> Policy:
 
 
 def _environment(environment: World, seed: int) -> Environment:
-    found: Any = environment
-    if isinstance(environment, type) or not isinstance(environment, Environment):
-        if not callable(environment):
-            expected = "an object with rounds, expected_outcomes and outcomes, or a function of a seed that makes one"
-            raise InvalidArgument("environment", expected, safe_repr(environment))
-        found = _called("environment", environment, seed)
+    if isinstance(environment, Environment) and not isinstance(environment, type):
+        return _copy(environment)
+    if not callable(environment):
+        expected = "an object with rounds, expected_outcomes and outcomes, or a function of a seed that makes one"
+        raise InvalidArgument("environment", expected, safe_repr(environment))
+    found = _called("environment", environment, seed)
     if not isinstance(found, Environment) or isinstance(found, type):
         expected = "one that makes an object with rounds, expected_outcomes and outcomes"
         raise InvalidArgument("environment", expected, safe_repr(found))
     return found
+
+
+def _copy(environment: Environment) -> Environment:
+    """One that may draw from a generator of its own, or count its rounds, and leaves nothing to the next policy."""
+    try:
+        return copy.deepcopy(environment)
+    except (TypeError, ValueError, RecursionError) as error:
+        expected = "an object that can be copied, or a function of a seed that makes one"
+        raise InvalidArgument("environment", expected, f"{safe_repr(environment)} ({error})") from error
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
 
 
 def _called(argument: str, make: Callable[..., Any], seed: int) -> Any:
@@ -190,6 +213,10 @@ def _called(argument: str, make: Callable[..., Any], seed: int) -> Any:
         raise InvalidArgument(
             argument, "a callable that takes a seed, or nothing", f"one that needs {len(needed)} arguments"
         )
+    if needed and isinstance(make, type):  # its parameter is no seed by chance
+        raise InvalidArgument(
+            argument, "a class that can be made with nothing, or with seed", f"one that needs {needed[0].name}"
+        )
     return make(seed) if needed else make()
 
 
@@ -199,10 +226,8 @@ def _described(made: Any) -> str:
         return made
     plain = made if isinstance(made, type) or inspect.isroutine(made) else type(made)
     words = f"{plain.__module__}.{plain.__qualname__}"
-    if plain is not made and type(made).__repr__ is not object.__repr__:  # type: ignore[comparison-overlap]  # inherited
-        words = safe_repr(made)
-    try:
-        source = inspect.getsource(plain)
-    except (OSError, TypeError):
-        return words
-    return f"{words}, source {hashlib.sha256(source.encode()).hexdigest()[:12]}"
+    if plain is not made and has_repr(made):
+        told = safe_repr(made)
+        # Addresses, and the order of sets, differ in every process; a table is no line.
+        words = words if len(told) > LINE or any(sign in told for sign in (" at 0x", "{", "\n")) else told
+    return f"{words}, content {fingerprint(made)}"

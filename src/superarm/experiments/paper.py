@@ -45,21 +45,21 @@ class Study:
 
 STUDIES = {
     "federated": Study(
-        title="Privacy-aware federated learning: requests to clients under limits on leakage (section 5.1)",
+        title="Privacy-aware federated learning: requests to clients under limits on leakage (paper, section 5.1)",
         explanation="Each round a server asks clients to train on parts of their data, to learn as much as possible "
         "while what leaks from each client stays below the limit that this client set.",
         rounds=100,
         runs=8,
     ),
     "movies": Study(
-        title="Caching-aware movie recommendation: movie-user pairs under floors for locations (section 5.2)",
+        title="Caching-aware movie recommendation: movie-user pairs under floors for locations (paper, section 5.2)",
         explanation="Each round twenty pairs of a movie and a user are picked and cached, to match the users' "
         "interests as well as possible while every location that is served gets at least what it was promised.",
         rounds=200,
         runs=20,
     ),
     "tradeoff": Study(
-        title="The trade-off parameter zeta: whole groups under a floor on their variance (appendix)",
+        title="The trade-off parameter zeta: whole groups under a floor on their variance (paper, appendix)",
         explanation="The parameter ζ of TCGP-UCB moves exploration between super arms and groups; here the same rounds "
         "are played with several values of it, to see what each costs in super-arm and in group regret.",
         rounds=100,

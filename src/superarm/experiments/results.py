@@ -15,6 +15,7 @@ import polars as pl
 from polars.exceptions import PanicException
 
 from superarm.errors import ForeignResults, UnreadableFile
+from superarm.experiments.differences import differences
 from superarm.experiments.experiment import DataKind, Experiment
 from superarm.experiments.machines import HOW_TO_PIN, versions
 from superarm.places.at import place_at
@@ -73,6 +74,7 @@ _RULES = {
     "groups_touched": pl.col("groups_touched") >= 0,
     "groups_satisfied": pl.col("groups_satisfied").is_between(0, pl.col("groups_touched")),
 }
+_DECIDES_NO_ROW = (DIGEST, "commit", "cpu")  # times in the table differ in every run
 _SETTING = re.compile(r"(?<=\S) (\w+)=(\S+)")  # in the names of earlier versions
 
 
@@ -128,8 +130,9 @@ def _fits(column: pl.Series, kind: pl.DataType | type[pl.DataType]) -> bool:
 
 
 def _word(kind: pl.DataType | type[pl.DataType]) -> str:
-    # The ignore: a type and its class are equal and have one hash, which the stubs do not know.
-    return {pl.Float64: "numbers", pl.Int64: "whole numbers", pl.String: "text"}.get(kind, str(kind))  # type: ignore[arg-type]
+    # By either: a type and its class are equal and have one hash.
+    words: dict[Any, str] = {pl.Float64: "numbers", pl.Int64: "whole numbers", pl.String: "text"}
+    return words.get(kind, str(kind))
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
@@ -209,11 +212,10 @@ def claim(place: Path | Place, experiment: Experiment, seed: int, *, cpu: str | 
                 wanted["cpu"] = cpu
         differing = [key for key, value in wanted.items() if manifest.get(key) != value]
         if differing:
-            key = differing[0]
             pin = f"; {HOW_TO_PIN}" if differing == ["cpu"] else ""
             raise ForeignResults(
-                f"{place}: holds results of another configuration ({', '.join(differing)} differ: {key} is "
-                f"{manifest.get(key)!r} there and {wanted[key]!r} here); give another --out, or delete the folder{pin}"
+                f"{place}: holds results of another configuration: {differences(manifest, wanted)}; give another "
+                f"--out, or delete the folder{pin}"
             )
         return
     if any(place.names()):
@@ -230,13 +232,17 @@ def write(place: Place, frame: pl.DataFrame) -> None:
 
 
 def save(place: Place, results: Results) -> None:
-    """Write results into a place that is new or empty, or holds the same ones already."""
+    """Write results into a place that is new or empty, or over earlier ones of the same configuration and versions."""
     if place.has(MANIFEST):
         held = _manifest(place)
         if held.get(DIGEST) == results.manifest.get(DIGEST):
             return
-        raise ForeignResults(f"{place}: holds other results; give another folder, or delete this one")
-    if any(place.names()):
+        decides = {name: value for name, value in results.manifest.items() if name not in _DECIDES_NO_ROW}
+        if any(held.get(name) != value for name, value in decides.items()):
+            raise ForeignResults(
+                f"{place}: holds other results: {differences(held, decides)}; give another folder, or delete this one"
+            )
+    elif any(place.names()):
         raise ForeignResults(f"{place}: is not empty and holds no manifest; give another folder")
     _write_manifest(place, results.manifest)
     write(place, results.frame)

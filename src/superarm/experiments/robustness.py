@@ -1,4 +1,4 @@
-"""What the cautious policy should reach where it was told wrongly or nothing: targets of the studies of these."""
+"""What the cautious policy should reach with a wrong prior or with none: the targets of the studies of this."""
 
 from __future__ import annotations
 

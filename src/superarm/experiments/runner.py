@@ -1,8 +1,8 @@
 """Runs an experiment: in parallel, resumable at any moment, the same for any workers and in any place.
 
-The unit of work is one policy in one run. Workers give its rows back, and the process that runs the study writes them
-to a file, whole or not at all: after an interruption those units are played again that were being played, and no row is
-lost or doubled. When every unit is there the table is put together.
+The unit of work is one policy in one run. Workers return its rows, and the process that runs the study writes them to a
+file, whole or not at all. After an interruption, the units that were being played are played again, and no row is lost
+or doubled. When every unit is there, the table is put together.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rich.console import Console
 
 from superarm.errors import ForeignResults, WorkerLost
 from superarm.experiments.experiment import BENCHMARK, Experiment
+from superarm.experiments.failures import advised, is_from_worker
 from superarm.experiments.machines import compile_loops, cpu_kind, one_kind
 from superarm.experiments.progress import progress
 from superarm.experiments.results import SCHEMA, TABLE, Results, claim, read, write
@@ -120,6 +121,10 @@ def _played(
                 "their worker processes were killed, perhaps because memory ran out; run the same command to continue, "
                 "with fewer --jobs if needed"
             ) from None
+        except Exception as error:  # of anybody's code; from a worker it comes behind frames that tell nobody anything
+            if not is_from_worker(error):
+                raise
+            raise error.with_traceback(None) from advised(error)
     again = workers.repeated - before
     if again:
         console.print(f"a worker process was killed; {again} of {len(tasks)} parts were played again")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from superarm.errors import InvalidArgument
 from superarm.experiments.experiment import Experiment, Setting, run_entropy, seed_of
 from superarm.experiments.machines import compile_loops
 from superarm.experiments.results import as_parquet
@@ -76,13 +77,15 @@ class Study:
             except Exception as error:  # of anybody's code, which is told where it went wrong and raised as it is
                 error.add_note(f"policy {unit.policy}, round {len(rows) + 1} of run {unit.run}")
                 raise
+        if not rows:
+            raise InvalidArgument("environment", "one with rounds", f"none in run {unit.run}")
         names = {"run": pl.lit(unit.run, dtype=pl.Int64), "policy": pl.lit(unit.policy)}
         return pl.DataFrame(rows, schema=PLAYED).with_columns(**names)
 
 
 def play(study: Study, units: tuple[Unit, ...]) -> bytes:
     """Play units; what is given is the content of a part, whose digest comes before its table."""
-    table = as_parquet(pl.concat(study.play(unit) for unit in units))
+    table = as_parquet(pl.concat([study.play(unit) for unit in units]))
     return hashlib.sha256(table).digest() + table
 
 

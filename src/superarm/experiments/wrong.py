@@ -1,4 +1,4 @@
-"""Two studies of what is not as it was told: worlds whose prior is wrong, and shops that differ."""
+"""Two studies in which the prior is wrong or missing: worlds with a wrong prior, and shops that differ."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PLAYED = ("cautious", "cautious-no-prior", "cautious-fixed", "tcgp-ucb", "tcgp-t
 def wrong() -> Experiment:
     """Every kind of wrong world in turn, with each of three promises: T = 60, 75 runs.
 
-    The kind goes round with the number of the run, so that any 25 runs in a row have each once, and any 75 each with
-    every promise. The world is drawn by the run's own seed, a number of 63 random bits; settings are tried out by hand
-    on ``WrongWorld`` with the seeds 0 to 999, which no run draws.
+    The kind follows the number of the run, so that any 25 runs in a row have each kind once, and any 75 each kind with
+    every promise. The world is drawn by the run's own seed, a number of 63 random bits; settings are tried out
+    and judged by hand on ``WrongWorld`` with the seeds 0 to 999, which no run draws.
     """
     return Experiment(
         **known("wrong"),

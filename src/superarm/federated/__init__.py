@@ -1,7 +1,8 @@
 """Federated learning in which every client limits what its participation leaks, and measures it.
 
 No framework is needed: a :class:`RequestSelector` says which clients to ask for what, :mod:`audit` measures leakage,
-and what an update is worth is a function that you choose. ``docs/federated_learning.md`` tells what this is and is not.
+and what an update is worth is a function that you choose. ``docs/federated_learning.md`` says what this is and what it
+is not.
 """
 
 from superarm.federated import audit

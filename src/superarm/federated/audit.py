@@ -2,8 +2,8 @@
 
 The attacker sees the model before and after, and guesses of every record whether it was trained on: one whose loss fell
 by more is a likelier member. The advantage is 2 AUC - 1, 0 for guessing and 1 where every member stands out. It is a
-lower bound on what leaks: a better attack may find more, and nothing is guaranteed. The client measures it, as only the
-client knows its members, and must be trusted to.
+lower bound on what leaks: a better attack may find more, and nothing is guaranteed. Only the client knows its members,
+so only the client can measure it, and it must be trusted.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ class NullCheck:
 def null_check(advantages: Any) -> NullCheck:
     """Whether an audit reads 0 where nothing leaks.
 
-    Measure :func:`membership_advantage` some dozens of times with members that were *not* trained on, as pool records
-    that no request drew. A mean beyond three standard errors says that the records held out are of another kind than
-    the pool: the audit measures that difference, and leakage cannot be told from it.
+    Measure :func:`membership_advantage` some dozens of times with members that were *not* trained on, such as pool
+    records that no request drew. If the mean is more than three standard errors from 0, the held-out records are of
+    another kind than the pool. The audit then measures that difference, which cannot be told from leakage.
 
     Parameters
     ----------

@@ -26,7 +26,8 @@ class ClientProfile:
     limit
         the largest leakage of one of its requests that it accepts, from -1 to 1, where leakage is
         :func:`~superarm.federated.audit.membership_advantage`; nothing above 1 can be measured, and nothing is expected
-        below 0. It is no switch: to learn, a policy may ask above it. Whoever must not be asked is not listed
+        below 0. It is not a guarantee: to learn, a policy may send a request that leaks more. Leave out clients that
+        must never be asked
 
     >>> ClientProfile(client_id="clinic 7", num_examples=60, limit=0.4)
     ClientProfile(client_id='clinic 7', num_examples=60, limit=0.4)
@@ -45,7 +46,7 @@ class ClientProfile:
 def checked_client(argument: str, value: Any) -> str:
     """The id of a client."""
     if len(checked_text(argument, value)) > LONGEST:
-        raise InvalidArgument(argument, f"text of 1 to {LONGEST} letters", f"{len(value)} letters")
+        raise InvalidArgument(argument, f"text of 1 to {LONGEST} characters", f"{len(value)} letters")
     return str(value)
 
 

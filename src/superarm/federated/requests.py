@@ -72,7 +72,8 @@ class Request:
 class Menu:
     """The requests that a client is offered: every fraction of its records with every number of steps.
 
-    With fractions alone there is nothing to weigh: more records leak less each and teach more. Steps make the trade.
+    With fractions alone there is nothing to weigh: more records leak less each and teach more. Training steps make the
+    trade-off.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ class Proposal:
     server_round
         its number
     requests
-        to be sent, ascending by id; perhaps none
+        the requests to send, ascending by id; perhaps none
     selection
         of the policy, with the probability that every client's limit is kept, where the policy states one
     replayed
@@ -105,14 +105,14 @@ class RequestSelector:
         return self._choices.policy
 
     def propose(self, server_round: int, profiles: Iterable[ClientProfile], global_loss: float) -> Proposal:
-        """Which requests to send; asked again for a round that was proposed already, the same ones.
+        """Propose the requests of a round; a round that was already proposed gets the same requests again.
 
         Parameters
         ----------
         server_round
             number of the round, from 1, larger than all before
         profiles
-            of the clients that are there; others than last time are welcome
+            profiles of the clients that are there; they may differ from round to round
         global_loss
             of the model that clients will start from, on the server's own records
         """
@@ -128,12 +128,11 @@ class RequestSelector:
             raise InvalidArgument("server_round", f"larger than all before ({latest})", server_round)
         requests = [request for profile in clients for request in self._offered(profile)]
         asked = {request.client_id for request in requests}
+        limits: dict[Hashable, float] = {each.client_id: each.limit for each in clients if each.client_id in asked}
         parts = {
             "contexts": np.array([request.context(loss) for request in requests]).reshape(len(requests), 3),
             "groups": [request.client_id for request in requests],
-            "constraint": Max() <= {each.client_id: each.limit for each in clients if each.client_id in asked}
-            if requests
-            else None,
+            "constraint": Max() <= limits if limits else None,
             "feasible": self.feasible,
             "arm_ids": [request.id for request in requests],
         }
@@ -158,7 +157,7 @@ class RequestSelector:
         proposal
             of this selector
         outcomes
-            of some of its requests, each at most once; told again with the same values they change nothing
+            outcomes of some of its requests, each at most once; reporting the same values again changes nothing
         """
         proposal = _checked_proposal(proposal)
         asked = {request.id for request in proposal.requests}

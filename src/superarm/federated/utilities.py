@@ -28,7 +28,7 @@ class Utility(Protocol):
 
 
 def leave_one_out(updates: Sequence[Update], before: Model, loss: Loss, server_round: int = 1) -> list[float | None]:
-    """By how much the loss of the mean would be larger without the update; alone, beside the model before.
+    """By how much the loss would be larger without the update: of the mean of the others, or of the model before.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def leave_one_out(updates: Sequence[Update], before: Model, loss: Loss, server_r
     loss
         of a model, on the server's records
     server_round
-        of no matter here
+        ignored here
 
     >>> import numpy as np
     >>> one, two = (Update(request=f"a:{k}:1", model=(np.array([x]),), num_examples=k) for k, x in ((1, 0.0), (3, 4.0)))

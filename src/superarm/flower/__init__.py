@@ -1,4 +1,4 @@
-"""Federated learning with limits on leakage, carried out by Flower: extra ``superarm[flower]``.
+"""Federated learning with limits on leakage, carried out by Flower: the extra ``flower``.
 
 On the server :class:`BanditStrategy` around any strategy of Flower; on clients :func:`audited_train` and
 :func:`answer_profile`: ``docs/federated_learning.md``.

@@ -19,7 +19,7 @@ from superarm.storage import storable
 class Categories(InPlace, ScaledKernel):
     """Functions of categories, ``k(x, y) = variance * prod_d c_d^[x_d != y_d]`` with ``c_d = exp(-1 / l_d^2)``.
 
-    Equal categories are one, and unequal ones correlate by c, which is learnt as all lengthscales are. It is the
+    Equal categories have the correlation 1 and different ones c, which is learnt like any lengthscale. It is the
     squared exponential kernel of one-hot columns, without the columns: a category that was never seen has a column of
     its own, too. ``lengthscale`` is one number, or one for each column.
 

@@ -19,8 +19,8 @@ from superarm.kernels.in_place import InPlace
 from superarm.kernels.scaled import ScaledKernel, of_all_columns
 from superarm.storage import storable
 
-loops = partial(compiled.loops, "superarm.kernels.loops", "compiling the kernels; some 2 seconds, once")
-slope_loops = partial(compiled.loops, "superarm.kernels.slopes", "compiling what learns kernels; some 5 seconds, once")
+loops = partial(compiled.loops, "superarm.kernels.loops", "compiling the kernels; about 2 seconds, once")
+slope_loops = partial(compiled.loops, "superarm.kernels.slopes", "compiling what learns kernels; about 5 seconds, once")
 
 # Keeps -2 k'(r^2) a_d at 0 instead of 0 * inf; every kernel has vanished long before.
 FARTHEST = 1e300

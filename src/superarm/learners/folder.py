@@ -35,7 +35,7 @@ class Folder:
         try:
             self._hold()
             self.settings = self._settings(settings)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: a lock that stays held would shut everybody out
             self._held.close()
             raise
 

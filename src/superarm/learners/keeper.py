@@ -18,7 +18,7 @@ import numpy as np
 from superarm import storage
 from superarm.arguments import Array, IntArray
 from superarm.errors import StoreUnavailable, UnreadableFile
-from superarm.learners.log import Log
+from superarm.learners.log import Log, log_file
 from superarm.learners.partition import Lesson, Partition, Snapshot, Whole
 from superarm.learners.shared import SharedModel
 from superarm.places.files import alone
@@ -118,12 +118,13 @@ class Keeper:
         assert self.folder is not None
         try:
             for number in self.numbers:
-                self._hold(self.folder / f"{number:04}.lock")
-                log = Log(self.folder / f"{number:04}.log")
+                file = log_file(self.folder, number)
+                self._hold(file.with_suffix(".lock"))
+                log = Log(file)
                 self._held.callback(log.close)
                 log.scan()
                 self._logs[number] = log
-        except BaseException:
+        except BaseException:  # Ctrl-C too: a lock that stays held would shut everybody out
             self._logs = {}
             self._held.close()
             raise
@@ -163,7 +164,7 @@ class Keeper:
 
     def _snapshot(self, number: int) -> Path:
         assert self.folder is not None
-        return self.folder / f"{number:04}.snapshot"
+        return log_file(self.folder, number).with_suffix(".snapshot")
 
 
 def _digest(kept: Snapshot) -> bytes:

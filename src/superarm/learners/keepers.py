@@ -20,6 +20,7 @@ from superarm.arguments import Array, IntArray
 from superarm.errors import StoreUnavailable, SuperarmError, UnreadableFile
 from superarm.learners.folder import Folder
 from superarm.learners.keeper import Decided, Keeper
+from superarm.learners.log import log_file
 from superarm.learners.partition import Whole
 from superarm.learners.shared import SharedModel
 from superarm.storage.hashes import Words
@@ -96,7 +97,7 @@ class Keepers:
         taught = {number: (keys, arms[rows], outcomes[rows]) for number, (rows, keys) in split.items()}
         try:
             self._ask(_write, self.batches, each=self._by_keeper(taught))
-        except BaseException:
+        except BaseException:  # Ctrl-C too: some logs may have the batch and others not
             with suppress(SuperarmError):  # what cannot be reached now is taken back when it is asked again
                 self._ask(_after, self.batches)
             raise
@@ -152,7 +153,7 @@ class Keepers:
 
 def _check_all_there(folder: Folder, partitions: int) -> None:
     """All logs are made before the first batch: one that is missing beside others that hold some was lost."""
-    logs = [folder.path / f"{number:04}.log" for number in range(partitions)]
+    logs = [log_file(folder.path, number) for number in range(partitions)]
     lost = [log for log in logs if not log.exists()]
     if lost and any(log.exists() and log.stat().st_size for log in logs):
         raise UnreadableFile(f"{lost[0]}: it is not there, and other parts of these learners have learnt")

@@ -13,11 +13,17 @@ import zlib
 from pathlib import Path
 
 from superarm.errors import StoreUnavailable, UnreadableFile
+from superarm.storage import sync_folder
 
 logger = logging.getLogger("superarm")
 
 HEAD = struct.Struct("<8sQQI")
 MAGIC = b"superarm"
+
+
+def log_file(folder: Path, number: int) -> Path:
+    """Where the log of a partition lies; its lock and its snapshot differ by the suffix."""
+    return folder / f"{number:04}.log"
 
 
 class Log:
@@ -28,7 +34,7 @@ class Log:
         new = not path.exists()
         self.file = open(path, "r+b" if not new else "x+b", buffering=0)  # noqa: SIM115  # closed by `close`
         if new:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)  # or the file is gone after a loss of power
         self.starts: list[int] = []  # of the records, by number
         self.broken = False
 
@@ -125,13 +131,3 @@ class Log:
 
 def _checksum(number: int, content: bytes) -> int:
     return zlib.crc32(content, zlib.crc32(struct.pack("<QQ", number, len(content))))
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new file is there after a loss of power only if its folder was written, too."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -23,7 +23,7 @@ from superarm.storage import storable
 from superarm.storage.hashes import Words
 from superarm.storage.labels import from_data, to_data
 
-NOTICE = "the loops of many learners are being compiled, once: some 20 seconds"
+NOTICE = "the loops of many learners are being compiled, once: about 20 seconds"
 COUNTS = struct.Struct("<QQQ")  # of a record: keys, arms of each, bytes of the names of new keys
 
 Whole = npt.NDArray[np.int64]

@@ -24,7 +24,7 @@ class Estimate:
     level
         probability that such an interval contains the truth
     std_error
-        estimated standard deviation of ``mean``
+        estimated standard deviation of ``mean``; 0 where nothing varied, though the interval then still has a width
     rounds
         number of rounds in the log
     effective_rounds
@@ -49,7 +49,7 @@ class Estimate:
     def __str__(self) -> str:
         cut = f", {self.cut:.1%} of the weights cut" if self.cut else ""
         return (
-            f"{self.mean:.4g} ({self.level:.0%} interval {self.low:.4g} to {self.high:.4g}; {self.method}, "
+            f"{self.mean:.4g} ({100.0 * self.level:.10g}% interval {self.low:.4g} to {self.high:.4g}; {self.method}, "
             f"{self.rounds} rounds, worth {self.effective_rounds:.0f}{cut})"
         )
 

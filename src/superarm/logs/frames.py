@@ -20,16 +20,15 @@ def entries_of(
     pair = [] if isinstance(outcomes, str) else listed("outcomes", outcomes, "the names of two columns")
     if len(pair) != 2:
         raise InvalidArgument("outcomes", "the names of two columns", f"{len(pair)}")
-    needed = [names["t"], names["picked"], *pair]
-    known = set(frame.columns)
-    missing = [name for name in needed if not isinstance(name, str) or name not in known]
-    if missing:
-        raise InvalidArgument("frame", f"the columns {needed}", f"none called {missing}")
+    columns = {"t": names["t"], "picked": names["picked"], "outcomes": pair}
+    _check_columns(frame, columns)
+    if not len(frame):
+        raise InvalidArgument("frame", "a row for every arm of every round", "no rows")
     numbers = as_floats("frame", frame[names["t"]].to_numpy(), "whole numbers of rounds")
     if not np.isfinite(numbers).all() or (numbers != np.floor(numbers)).any():
         raise InvalidArgument("frame", f"whole numbers in column {names['t']!r}", "others")
     probability = names["probability"]
-    if probability is not None and (not isinstance(probability, str) or probability not in known):
+    if probability is not None and (not isinstance(probability, str) or probability not in set(frame.columns)):
         raise InvalidArgument("probability", "the name of a column, or None", repr(probability))
     picked = as_floats("frame", frame[names["picked"]].to_numpy(), f"True or False in column {names['picked']!r}")
     if not np.isin(picked, (0.0, 1.0)).all():
@@ -40,6 +39,20 @@ def entries_of(
         chances = as_floats("probability", frame[probability].to_numpy(), "a column of numbers")
     rows = _by_round(numbers)
     return [_entry(frame, where, contexts, names["group"], picked > 0.0, values, chances, rest, t) for t, where in rows]
+
+
+def _check_columns(frame: Any, columns: dict[str, Any]) -> None:
+    """Refuse a frame without the columns that arguments name, or with two of one name."""
+    known = list(frame.columns)
+    twice = sorted({str(name) for name in known if known.count(name) > 1})
+    if twice:
+        raise InvalidArgument("frame", "columns with different names", f"{twice} more than once")
+    needed = [columns["t"], columns["picked"], *columns["outcomes"]]
+    missing = [name for name in needed if not isinstance(name, str) or name not in known]
+    if missing:
+        told = ", ".join(f"{argument}={name!r}" for argument, name in columns.items())
+        expected = f"the columns {needed}; name yours by t=, picked= and outcomes= (now {told})"
+        raise InvalidArgument("frame", expected, f"none called {missing}")
 
 
 def _by_round(numbers: Any) -> list[tuple[int, Any]]:

@@ -35,11 +35,13 @@ def _entries(store: Store) -> Iterator[LogEntry]:
         round = parts.round(standing.round)
         if isinstance(round, SlimRound):
             raise NotKept(f"of round {standing.t} only the picked arms are kept: a log needs all its arms")
+        arms = np.array(standing.arms, dtype=np.intp)
+        order = np.argsort(arms)  # as probabilities of all arms need them
         yield LogEntry(
             round=round,
-            arms=np.array(standing.arms, dtype=np.intp),
-            outcomes=_outcomes(store, standing),
-            probabilities=None if standing.probabilities is None else np.array(standing.probabilities),
+            arms=arms[order],
+            outcomes=_outcomes(store, standing)[order],
+            probabilities=None if standing.probabilities is None else np.array(standing.probabilities)[order],
         )
 
 

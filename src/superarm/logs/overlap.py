@@ -15,7 +15,7 @@ FEWEST = 20.0  # effective rounds; with fewer, intervals of skewed weights hold 
 FALSE_ALARM = 1e-5  # probability of refusing weights that are right
 
 
-def check_overlap(weights: Array, wanted: Array, used: Array | None = None) -> None:
+def check_overlap(weights: Array, wanted: Array, used: Array | None = None, *, all_known: bool = False) -> None:
     """Refuse a log that does not contain what a policy picks.
 
     Parameters
@@ -26,7 +26,11 @@ def check_overlap(weights: Array, wanted: Array, used: Array | None = None) -> N
         (n,) sums of q over all arms of a round; the mean of the weights, if the log could pick all of them
     used
         (n,) ``weights`` after clipping; they decide how many rounds the log is worth
+    all_known
+        whether the log has the probabilities of all arms, and those that the policy picks are above 0
     """
+    if not len(weights):
+        raise NoEstimate("the log has no rounds")
     if not wanted.any():
         raise NoEstimate("the policy picks nothing in these rounds, so there is nothing to estimate")
     if not weights.any():
@@ -43,11 +47,12 @@ def check_overlap(weights: Array, wanted: Array, used: Array | None = None) -> N
     gap = float(off.mean())
     if abs(gap) > float(stdtrit(rounds - 1, 1.0 - 0.5 * FALSE_ALARM)) * error + 1e-9 * float(np.abs(wanted).mean()):
         share = float(weights.sum() / wanted.sum())
-        why = (
-            "the policy picks arms that the log could never pick"
-            if gap < 0.0
-            else "the recorded probabilities are wrong"
-        )
+        if gap > 0.0 or all_known:
+            raise NoEstimate(
+                f"weights average {share:.3f}, and should average 1: the recorded probabilities are wrong. Log the "
+                "probability with which each arm was really drawn"
+            )
+        why = "the policy picks arms that the log could never pick"
         raise NoEstimate(f"weights average {share:.3f}, and should average 1: {why}. {LOTS}")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,15 +12,17 @@ import numpy as np
 from superarm.arguments import Array, as_floats, flag, fraction, instance, one_of, positive
 from superarm.calibration.broken_promises import kept as kept_promises
 from superarm.errors import InvalidArgument, ModelWarning, NoEstimate, safe_repr
-from superarm.logs.estimate import Estimate, effective, mean_and_interval, share_and_interval
+from superarm.logs.estimate import Estimate, effective, share_and_interval
 from superarm.logs.log import Log, checked_log
 from superarm.logs.overlap import check_overlap
-from superarm.logs.turns import GroupTerms, Turn, by_label, promise_terms, reward_terms
+from superarm.logs.rare import rewards_interval
+from superarm.logs.turns import GroupTerms, Terms, Turn, by_label, in_all, promise_terms, reward_terms
 from superarm.policies.learner import Learner
 from superarm.policies.policy import Policy, RandomisingPolicy
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Outcomes
 from superarm.simulation import selection_of
+from superarm.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,6 +45,15 @@ class Replay:
 
     log: Log
     turns: tuple[Turn, ...]
+    # Of the model used last: fitting takes most of the time, and value and by_group need the same.
+    _learnt: list[tuple[Posterior | None, tuple[Array, ...]]] = field(default_factory=list, init=False)
+
+    def __repr__(self) -> str:
+        shared = sum(len(np.intersect1d(turn.arms, turn.entry.arms)) for turn in self.turns)
+        picked = sum(len(turn.arms) for turn in self.turns)
+        return (
+            f"Replay({counted(len(self.turns), 'round')}, {counted(picked, 'arm')} picked, {shared} of them in the log)"
+        )
 
     def frame(self) -> pl.DataFrame:
         """One row per round: ``t``, the ``arms`` of the policy, those of the log, and how many both picked."""
@@ -80,20 +91,16 @@ class Replay:
         method
             "doubly robust", or "inverse propensity", which needs no model and has the wider interval
         model
-            prior of the model that predicts outcomes; by default one that learns everything from the log. It predicts
-            each round from the rounds before, so a wrong model widens the interval but adds no bias
+            prior of the model that predicts outcomes. It predicts each round from the rounds before, so a wrong model
+            widens the interval but adds no bias. By default it is one that learns everything from the log, also its
+            hyperparameters: that takes seconds for 100 rounds and minutes for 1,000, once for each replay
         clip
             the largest weight of an arm; this narrows the interval and adds a bias (``estimate.cut``)
         level
             probability that the interval contains the truth
         """
         level, terms = fraction("level", level), self._reward_terms(method, model, clip)
-        values, weights, used, wanted = (
-            np.array([getattr(each, name).sum() for each in terms]) for name in ("values", "weights", "used", "wanted")
-        )
-        check_overlap(weights, wanted, used)
-        cut = 1.0 - float(used.sum() / weights.sum())
-        return mean_and_interval(values, used, level=level, method=method, cut=cut, skewed=method == INVERSE)
+        return self._mean(in_all(terms), level, method)
 
     def kept(self, *, level: float = 0.95) -> Estimate:
         """Estimate the share of kept promises among all groups that the policy touches.
@@ -102,12 +109,8 @@ class Replay:
         weighted by the inverse probability of what was picked from it.
         """
         level, terms = fraction("level", level), self._promise_terms()
-        kept, weights, wanted = (
-            np.array([getattr(each, name).sum() for each in terms]) for name in ("values", "weights", "wanted")
-        )
-        check_overlap(weights, wanted)
-        trials = effective(np.concatenate([each.weights for each in terms]))
-        return share_and_interval(kept, weights, trials=trials, level=level, method=INVERSE)
+        trials = effective(np.concatenate([np.zeros(1), *(each.weights for each in terms)]))
+        return _share(in_all(terms), level, trials)
 
     def by_group(
         self,
@@ -131,13 +134,17 @@ class Replay:
             promises, why = {}, str(error)
         rows = []
         for label in sorted(rewards, key=_name):
-            row: dict[str, Any] = {"group": _name(label), "rounds": len(rewards[label])}
+            row: dict[str, Any] = {"group": _name(label), "rounds": len(rewards[label].values)}
             reasons = []
-            for what, terms, estimate in (("reward", rewards, _mean), ("kept", promises, _share)):
+            for what in ("reward", "kept"):
                 try:
-                    if label not in terms:
+                    if what == "kept" and label not in promises:
                         raise NoEstimate(why)
-                    found = estimate(terms[label], level, method)
+                    found = (
+                        self._mean(rewards[label], level, method)
+                        if what == "reward"
+                        else _share(promises[label], level, effective(promises[label].weights))
+                    )
                 except NoEstimate as error:
                     reasons.append(f"{what}: {error}")
                     row |= dict.fromkeys((what, f"{what}_low", f"{what}_high"))
@@ -151,11 +158,31 @@ class Replay:
     def _reward_terms(self, method: str, model: Posterior | None, clip: float | None) -> list[GroupTerms]:
         robust = one_of("method", method, METHODS) == ROBUST
         most = None if clip is None else positive("clip", clip)
-        predictions: Iterable[Array | None] = _predictions(self.log, model) if robust else [None] * len(self.turns)
+        predictions: Iterable[Array | None] = self._predictions(model) if robust else [None] * len(self.turns)
         return [reward_terms(turn, known, most) for turn, known in zip(self.turns, predictions, strict=True)]
 
+    def _predictions(self, model: Posterior | None) -> tuple[Array, ...]:
+        if not self._learnt or self._learnt[0][0] is not model:
+            self._learnt[:] = [(model, tuple(_predictions(self.log, model)))]
+        return self._learnt[0][1]
+
+    def _mean(self, terms: Terms, level: float, method: str) -> Estimate:
+        check_overlap(terms.weights, terms.wanted, terms.used, all_known=_all_known(self.log))
+        seen = np.concatenate([entry.outcomes[:, 0] for entry in self.log])
+        cut = 1.0 - float(terms.used.sum() / terms.weights.sum())
+        return rewards_interval(
+            terms.values,
+            terms.used,
+            terms.shared,
+            seen[~np.isnan(seen)],
+            level=level,
+            method=method,
+            cut=cut,
+            skewed=method == INVERSE,
+        )
+
     def _promise_terms(self) -> list[GroupTerms]:
-        if not any(turn.entry.round.promises for turn in self.turns):
+        if self.turns and not any(turn.entry.round.promises for turn in self.turns):
             raise NoEstimate("no group of the log has a promise")
         entries = (turn.entry for turn in self.turns)
         kept = (kept_promises(each.round, each.arms, each.outcomes) for each in entries)
@@ -227,23 +254,18 @@ def _predictions(log: Log, model: Posterior | None) -> Iterable[Array]:
         yield learner.belief(entry.round).mean[:, 0] if len(entry.round) else np.zeros(0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)  # a wrong model only widens the interval
-            learner.update(entry.round, Outcomes.of(entry.round, entry.arms, entry.outcomes))
+            first = np.column_stack([entry.outcomes[:, 0], np.full(len(entry.arms), np.nan)])  # rewards need no second
+            learner.update(entry.round, Outcomes.of(entry.round, entry.arms, first))
 
 
-def _columns(rows: Sequence[tuple[float, float, float, float]]) -> Array:
-    return np.array(rows, dtype=np.float64).T
+def _all_known(log: Log) -> bool:
+    """Whether the log has the probabilities of all arms; arms that a policy picks and a log cannot are then refused."""
+    return all(each.probabilities is not None and len(each.probabilities) == len(each.round) for each in log)
 
 
-def _mean(rows: Sequence[tuple[float, float, float, float]], level: float, method: str) -> Estimate:
-    values, weights, used, wanted = _columns(rows)
-    check_overlap(weights, wanted, used)
-    return mean_and_interval(values, used, level=level, method=method, skewed=method == INVERSE)
-
-
-def _share(rows: Sequence[tuple[float, float, float, float]], level: float, method: str) -> Estimate:
-    values, weights, _, wanted = _columns(rows)
-    check_overlap(weights, wanted)
-    return share_and_interval(values, weights, trials=effective(weights), level=level, method=INVERSE)
+def _share(terms: Terms, level: float, trials: float) -> Estimate:
+    check_overlap(terms.weights, terms.wanted)
+    return share_and_interval(terms.values, terms.weights, trials=trials, level=level, method=INVERSE)
 
 
 _name: Callable[[Any], str] = str

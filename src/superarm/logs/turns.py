@@ -25,6 +25,15 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Shared:
+    """The arms that both the log and the policy picked, (s,) each."""
+
+    places: IntArray  # of their groups in a round, or of their rounds in an estimate
+    weights: Array  # q / p, after clipping
+    outcomes: Array
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class GroupTerms:
     """The part of each group of a round in an estimate, (G,) each."""
 
@@ -33,6 +42,18 @@ class GroupTerms:
     weights: Array  # sums of q / p over what was picked
     used: Array  # the same after clipping
     wanted: Array  # sums of q
+    shared: Shared | None = None  # None for promises
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Terms:
+    """The parts of the rounds in an estimate, (n,) each; see :class:`GroupTerms`."""
+
+    values: Array
+    weights: Array
+    used: Array
+    wanted: Array
+    shared: Shared
 
 
 def chances(turn: Turn) -> Array:
@@ -85,6 +106,11 @@ def reward_terms(turn: Turn, model: Array | None, clip: float | None) -> GroupTe
         weights=_by_group(entry.round, weights, entry.arms),
         used=_by_group(entry.round, used, entry.arms),
         wanted=_by_group(entry.round, q),
+        shared=Shared(
+            places=entry.round.grouping.codes[entry.arms][weights > 0.0],
+            weights=used[weights > 0.0],
+            outcomes=y[weights > 0.0],
+        ),
     )
 
 
@@ -163,14 +189,41 @@ def _by_group(round: Round, values: Array, arms: IntArray | None = None) -> Arra
     return np.bincount(codes, weights=values, minlength=len(round.labels)).astype(np.float64)
 
 
-def by_label(terms: Sequence[GroupTerms]) -> dict[Hashable, list[tuple[float, float, float, float]]]:
-    """Values, weights, used weights and wanted of each group, in the rounds that have it."""
-    found: dict[Hashable, list[tuple[float, float, float, float]]] = {}
+def in_all(terms: Sequence[GroupTerms]) -> Terms:
+    """What the rounds add, all groups together."""
+    return _gathered(terms, [slice(None)] * len(terms))
+
+
+def by_label(terms: Sequence[GroupTerms]) -> dict[Hashable, Terms]:
+    """What the rounds that have a group add for it."""
+    places: dict[Hashable, list[tuple[GroupTerms, int]]] = {}
     for each in terms:
-        rows = zip(each.values.tolist(), each.weights.tolist(), each.used.tolist(), each.wanted.tolist(), strict=True)
-        for label, row in zip(each.labels, rows, strict=True):
-            found.setdefault(label, []).append(row)
-    return found
+        for code, label in enumerate(each.labels):
+            places.setdefault(label, []).append((each, code))
+    return {label: _gathered(*zip(*found, strict=True)) for label, found in places.items()}
+
+
+def _gathered(terms: Sequence[GroupTerms], codes: Sequence[int | slice]) -> Terms:
+    """Of each round the group with this code, or all."""
+    columns = {
+        name: np.array(
+            [np.sum(getattr(each, name)[code]) for each, code in zip(terms, codes, strict=True)], dtype=float
+        )
+        for name in ("values", "weights", "used", "wanted")
+    }
+    return Terms(**columns, shared=_shared(terms, codes))
+
+
+def _shared(terms: Sequence[GroupTerms], codes: Sequence[int | slice]) -> Shared:
+    found = [(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0))]
+    for place, (each, code) in enumerate(zip(terms, codes, strict=True)):
+        if each.shared is None:
+            continue
+        mine = each.shared.places == code if isinstance(code, int) else slice(None)
+        weights = each.shared.weights[mine]
+        found.append((np.full(len(weights), place, dtype=np.intp), weights, each.shared.outcomes[mine]))
+    places, weights, outcomes = (np.concatenate(column) for column in zip(*found, strict=True))
+    return Shared(places=places, weights=weights, outcomes=outcomes)
 
 
 def _t(turn: Turn) -> int:

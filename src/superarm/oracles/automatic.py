@@ -1,4 +1,4 @@
-"""Chooses the oracle for a round from the structure that its parts declare, and says which."""
+"""Chooses the oracle for a round by the structure that the parts of the round declare, and says which it chose."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Oracle_spr: the contract of a super-arm oracle, and what all of them do alike.
 
-Solvers divide the scores by the largest of them and know sums up to some 1e-10 on that scale. An arm of huge score that
-no good super arm of any worth contains would blur all others. So "proved" is judged on the scale of the scores that are
-picked, and where it fails, arms that cannot matter are taken out and the rest is solved on its own, finer scale.
+Solvers divide the scores by the largest of them and know sums up to about 1e-10 on that scale. An arm of huge score
+that no good super arm of any worth contains would hide the differences of all others. So "proved" is judged on the
+scale of the scores that are picked, and where it fails, arms that cannot matter are taken out and the rest is solved on
+its own, finer scale.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def replace_file(path: Path, content: bytes, temporary: str = TEMPORARY) -> None
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
-    except BaseException:
+    except BaseException:  # Ctrl-C too must leave no half a file behind
         beside.unlink(missing_ok=True)
         raise
 

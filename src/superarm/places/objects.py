@@ -16,6 +16,7 @@ from superarm.errors import InvalidArgument, PlaceUnavailable
 from superarm.places.files import TEMPORARY
 from superarm.places.lease import Lease
 from superarm.places.place import Check, checked_name, whole
+from superarm.words import to_install
 
 LEASE = f"{TEMPORARY}lease"
 SILENCE = 30.0  # seconds after which an owner of whom nothing was heard is taken for dead
@@ -34,9 +35,8 @@ class Objects:
         try:
             _store(address)
         except ImportError as error:
-            raise InvalidArgument(
-                argument, "a folder, or obstore for a bucket: pip install 'superarm[cluster]'", str(error)
-            ) from None
+            expected = f"a folder, or obstore for a bucket ({to_install('cluster')})"
+            raise InvalidArgument(argument, expected, str(error)) from None
         except (ValueError, _obstore().exceptions.BaseError) as error:  # of what is no address
             raise InvalidArgument(argument, "the address of a bucket, as s3://bucket/folder", _words(error)) from None
         return cls(address.rstrip("/"))

@@ -14,9 +14,10 @@ Check = Callable[[], None]
 
 @runtime_checkable
 class Place(Protocol):
-    """Where files lie. Their names are relative, with ``/`` between folders, which need not be made.
+    """Where files are kept. Their names are relative, with ``/`` between folders, which need not be created.
 
-    ``str(place)`` is its address. It is sent to workers on other machines: it is small, and opens what it needs there.
+    ``str(place)`` is its address. A place is sent to workers on other machines, so it is small, and opens what it needs
+    there.
     """
 
     def read(self, name: str) -> bytes:
@@ -50,8 +51,9 @@ class Place(Protocol):
     def alone(self, say: Callable[[str], None]) -> AbstractContextManager[Check]:
         """Own the place until the context ends, or until this process dies; :class:`BlockingIOError` if another does.
 
-        What is given is a check, to be called before a last word is written: it raises :class:`BlockingIOError` where
-        another process has taken over because nothing was heard of this one for long. ``say`` is told of a wait.
+        The context gives a check, to be called before the final result is written: it raises :class:`BlockingIOError`
+        if another process has taken over because this one was silent for too long. ``say`` is called with a message if
+        there is a wait.
         """
         ...
 

@@ -54,9 +54,8 @@ class IndexGrounds:
         """How a policy that has decided judged the round."""
         posterior, points = policy.learner.view(round)
         belief = posterior.predict(points)
-        trusting = (
-            round if round.safe is None else replace(round, safe=None)
-        )  # such a policy does not ask which arms are vouched for
+        # Such a policy does not ask which arms are vouched for.
+        trusting = round if round.safe is None else replace(round, safe=None)
         return cls(
             policy=type(policy).__name__,
             round=round,
@@ -79,7 +78,7 @@ class IndexGrounds:
 
     @cached_property
     def _in_force(self) -> bool:
-        """Whether promises were in force: they are left aside where no part of any group keeps its own."""
+        """Whether promises were in force: they are ignored if no part of any group keeps its promise."""
         return self._good.allows(self.decided.arms)
 
     def risks(self, sets: list[IntArray]) -> Array:

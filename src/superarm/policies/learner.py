@@ -20,6 +20,7 @@ from superarm.posteriors.model import Model, after
 from superarm.posteriors.model.decisions import NO_DECISIONS, Decisions
 from superarm.posteriors.model.noise import Kinds, checked_kinds
 from superarm.posteriors.model.shape import NORMAL
+from superarm.posteriors.model.slips import screened
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.posteriors.stateful import StatefulPosterior
 from superarm.round import Outcomes, Round, checked_round, in_columns
@@ -27,12 +28,12 @@ from superarm.selection import Selection
 from superarm.slim import arms_of
 from superarm.storage import storable
 
-BROKE = "The policy continues with the rest; print(policy) shows what it believes (docs/learning.md, Truths that move)"
+GOES_ON = "The policy continues with the rest; docs/which_model.md says what you can do"
 WIDEST = 1e100  # bounds wider than this would not be numbers
 
 
 def _upgraded(fields: dict[str, Any]) -> dict[str, Any]:
-    """What an earlier version saved, with what it did not know of."""
+    """What an earlier version saved, with the fields that it did not have yet."""
     return {"model": None, "seen": Decisions(count=fields.get("updates", 0)), "columns": None, **fields}
 
 
@@ -94,7 +95,7 @@ class Learner:
 
     @property
     def outcomes(self) -> Kinds:
-        """What kind of outcomes they are, as declared."""
+        """The kinds of the two outcomes, as declared."""
         return (None, None) if self.model is None else self.model.kinds
 
     def beta(self, round: Round) -> float:
@@ -136,11 +137,20 @@ class Learner:
         posterior, points = self.view(round)
         return posterior.predict(points)
 
-    def noises(self, round: Round, observed: Outcomes) -> Array | None:
-        """(k, 2) the noise of outcomes as it is known before they are learnt, NaN where it is the usual one."""
-        if self.model is None or self.posterior is None:
-            return observed.noise
-        return self.model.noises(self.posterior, round, observed)
+    def second_noise(self, round: Round, observed: Outcomes) -> Array | None:
+        """(k,) the noise of second outcomes, known before they are learnt; NaN, or None for all, where it is usual."""
+        model, told = self.model, observed.noise
+        if model is not None and model.shapes is not None and model.shapes[1].kind != NORMAL:
+            posterior, points = self.view(round)
+            told = model.noises(observed, posterior.predict(points[observed.arms]))
+        return None if told is None else told[:, 1]
+
+    def likely(self, round: Round, observed: Outcomes) -> tuple[Outcomes, Array | None]:
+        """Outcomes, NaN in place of those that would be set aside, and the noise of second ones."""
+        if self.model is not None and len(observed.arms):
+            found = screened(self.model, self.posterior, round, observed)
+            observed = found.observed if found.slips.any() else observed
+        return observed, self.second_noise(round, observed)
 
     def tie_order(self, round: Round) -> IntArray:
         """(M,) the arms in the order in which ties are broken: see :func:`~superarm.policies.ties.tie_order`."""
@@ -156,9 +166,9 @@ class Learner:
             assert self.learning is not None
             model, posterior = after(model, posterior, round, observed, self.learning, self.seed)
             assert self.model is not None
-            news = model.broken(self.model)
+            news = model.news(self.model)
             if news:
-                warn(f"{'; '.join(news)}. {BROKE}")
+                warn(f"{'; '.join(news)}. {GOES_ON}")
         else:
             assert posterior is not None
             posterior = _conditioned(posterior, round, observed)
@@ -183,7 +193,7 @@ class LearningPolicy(StorablePolicy):
         return self.learner.posterior
 
     def __repr__(self) -> str:
-        """The settings that are not the usual ones and how much was learnt; ``print`` tells what was adopted."""
+        """The settings that differ from the defaults, and how much was learnt; ``print`` says what was adopted."""
         try:
             usual = {name: repr(value) for name, value in settings_of(type(self)()).items()}
         except TypeError:  # a class of your own that cannot be made of nothing: all settings are told
@@ -270,7 +280,7 @@ def oracle_or_exact(oracle: SuperArmOracle | None) -> SuperArmOracle:
 
 
 def found_by(answer: Selection) -> Selection:
-    """What an oracle answered, if it is a selection: oracles may be anybody's."""
+    """What an oracle answered, if it is a selection: a user's oracle may return anything."""
     if not isinstance(answer, Selection):
         raise InvalidArgument("oracle", "one that returns a Selection (see Selection.of)", type_of(answer))
     return answer

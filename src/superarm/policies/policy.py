@@ -1,4 +1,4 @@
-"""The contract of a policy, and how one is kept."""
+"""The contract of a policy, and how a policy is saved."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class DelayedPolicy(Policy, Protocol):
         ...
 
     def observed(self, decision: str, round: Round, arms: Any, outcomes: Any) -> None:
-        """Learn outcomes of a decision, which was played then; of one that was never decided they are only learnt."""
+        """Learn outcomes of a decision, which was then played; outcomes of an unknown decision are only learnt."""
         ...
 
     def played(self, decision: str) -> None:
@@ -62,18 +62,18 @@ class RandomisingPolicy(Policy, Protocol):
     """A policy that draws at random and may know its probabilities, so that its log can judge other policies."""
 
     def probabilities(self, round: Round, arms: Any) -> Array | None:
-        """(k,) with which each of ``arms``, (k,), was to be picked; None where that is not known exactly."""
+        """(k,) probability of picking each of ``arms``, (k,); None where it is not known exactly."""
         ...
 
 
 def minds_decisions(policy: Policy) -> TypeGuard[DelayedPolicy]:
-    """Whether a policy is told which decisions are out: as ``isinstance``, in a hundredth of the time."""
+    """Whether a policy is told which decisions are out: like ``isinstance``, in a hundredth of the time."""
     names = ("decided", "observed", "played", "withdrawn", "expired")
     return all(callable(getattr(policy, name, None)) for name in names)
 
 
 def draws_lots(policy: Policy) -> TypeGuard[RandomisingPolicy]:
-    """Whether a policy may know probabilities: as ``isinstance``, in a hundredth of the time."""
+    """Whether a policy may know probabilities: like ``isinstance``, in a hundredth of the time."""
     return callable(getattr(policy, "probabilities", None))
 
 
@@ -81,8 +81,11 @@ class StorablePolicy:
     """A storable dataclass whose fields are the whole state of a policy."""
 
     def _check_fields(self) -> None:
-        """The settings are such as the policy takes when it is made."""
+        """The settings are valid arguments of the constructor."""
         settings = settings_of(self)
+        learner = vars(self).get("learner")
+        if learner is not None and learner.model is not None:
+            settings["posterior"] = None  # it is no prior but what was learnt, and what is declared is not about it
         try:
             inspect.signature(type(self)).bind(**settings)
         except TypeError:  # a parameter that no field keeps, and that has no default

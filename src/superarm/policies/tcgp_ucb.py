@@ -178,7 +178,7 @@ class TCGPUCB(LearningPolicy):
 
 
 def _gives_up(second: Selection, first: Selection) -> bool:
-    """Whether promises, or the size of the super arm, were given up that the first answer keeps."""
+    """Whether the second answer gives up promises, or the size of the super arm, that the first one keeps."""
     if second.status is Status.NO_GOOD_SUBGROUP:
         return first.status is not Status.NO_GOOD_SUBGROUP
     return second.status is Status.UNDERFILLED
@@ -208,8 +208,8 @@ def belief_in_order(posterior: CovaryingPosterior, contexts: Array, belief: Beli
     """The belief about every arm given that the picks before it were observed, their outcomes still unseen.
 
     A pick comes after the picks before it, every other arm after all picks. Means stay as they are. Each output is
-    conditioned on its own outcomes, which is all there is to it where outputs are independent; where they are
-    correlated, what one output would tell of the other is left aside, so the widths are then rather too wide.
+    conditioned on its own outcomes, which is exact where outputs are independent. Where they are correlated, what one
+    output says about the other is ignored, so the widths are then somewhat too wide.
 
     Parameters
     ----------

@@ -40,13 +40,13 @@ class GaussianProcess(StatefulPosterior):
     It is exact: with a growing Cholesky factor of the distinct contexts, or, for :class:`Matern12`, :class:`Matern32`
     and :class:`Matern52` on contexts of one dimension, in state-space form, whose cost is proportional to the number of
     contexts. When the prior at n contexts has a numerical rank r of at most n / 3, as smooth kernels in one or two
-    dimensions have, it moves to a low-rank form whose cost does not grow with n, provided that its mean and standard
-    deviation are certified to be within 1e-6 prior standard deviations of the exact ones; it moves back when they no
-    longer are (beyond 10,000 distinct contexts it stays, and ``error_bound`` grows). The choice depends only on the
-    data, and ``form`` names it. Beyond 100,000 distinct contexts the low-rank form drops the outcomes: memory no longer
-    grows, ``distinct`` counts a context every time, and ``learned`` changes nothing.
+    dimensions have, it moves to a low-rank form, whose cost does not grow with n. Its mean and standard deviation must
+    be certified to be within 1e-6 prior standard deviations of the exact ones; when they no longer are, it moves back
+    (beyond 10,000 distinct contexts it stays, and ``error_bound`` grows). The choice depends only on the data, and
+    ``form`` names it. Beyond 100,000 distinct contexts the low-rank form drops the outcomes: memory no longer grows,
+    ``distinct`` counts a context every time, and ``learned`` changes nothing.
 
-    Noise below some 1e-7 prior standard deviations is lost in the rounding of a factor: a jitter is then added to its
+    Noise below about 1e-7 prior standard deviations is lost in the rounding of a factor: a jitter is then added to its
     variance, and the mean may be off by several of the tiny standard deviations reported near the data. ``jitter``,
     ``form`` and ``error_bound`` say so.
 
@@ -100,8 +100,9 @@ class GaussianProcess(StatefulPosterior):
     def error_bound(self) -> float:
         """Largest error of mean and std against the exact ones, in prior standard deviations; 0.0 where exact.
 
-        In low-rank form for contexts among and around the data; any other is held to 1e-6 by a bound of its own while
-        the data are kept. In exact form for all contexts: above 0.0 where a jitter was added. In bounded form infinite.
+        In low-rank form it holds for contexts among and around the data; any other context is held to 1e-6 by a bound
+        of its own while the data are kept. In exact form it holds for all contexts, and is above 0.0 where a jitter was
+        added. In bounded form it is infinite.
 
         It does not count rounding, which data that contradict the prior (white noise under a smooth kernel) amplify
         where the noise is 1e-5 prior standard deviations or less. The same data in another order then gave means 5.6e-5
@@ -144,8 +145,8 @@ class ExactPosterior(StatefulPosterior):
         Most bytes that each output may keep for the catalogue, 8 n C where it has n distinct contexts observed; beyond
         this, every other context is dropped from it.
     device
-        Where it computes: ``"cpu"``, or ``"cuda"`` for an NVIDIA card (``pip install 'superarm[gpu]'``). There n
-        distinct contexts take 4 n^2 bytes and a few gigabytes of work space, 45 GB for 100,000. The answers are those
+        Where it computes: ``"cpu"``, or ``"cuda"`` for an NVIDIA card (extra ``gpu``). There n distinct
+        contexts take 4 n^2 bytes and a few gigabytes of work space, 45 GB for 100,000. The answers are those
         of the CPU up to rounding; the last bits for a context depend on which others you ask for. There is no catalogue
         on a card. A posterior saved on a card is loaded there, or on the CPU if there is no card; :meth:`on` moves it.
 

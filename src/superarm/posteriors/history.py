@@ -185,7 +185,7 @@ def joined(runs: tuple[Collapsed, ...]) -> Collapsed:
     return _merged(**parts)
 
 
-loops = partial(compiled.loops, "superarm.posteriors.loops", "compiling the posterior; some 3 seconds, once")
+loops = partial(compiled.loops, "superarm.posteriors.loops", "compiling the posterior; about 3 seconds, once")
 
 
 def fingerprint(rows: Array, seed: int = 0) -> npt.NDArray[np.uint64]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from superarm.arguments import Array, IntArray, as_floats
 from superarm.errors import InvalidArgument
-from superarm.selection_table import belief_html
+from superarm.notebook import by_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,7 +77,7 @@ class Belief:
         return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64))
 
     def _repr_html_(self) -> str:
-        return belief_html(self)
+        return by_columns(self.to_dict())
 
 
 @runtime_checkable

@@ -12,6 +12,7 @@ the same bits wherever the parts were made. The prior is one more triangle, [ I 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -28,7 +29,7 @@ from superarm.posteriors.engines.low_rank import COMPLETE, LowRankEngine, comple
 from superarm.posteriors.engines.sparse import SparseEngine
 
 # Rows and reflections at once, by measurement: 100 features of so many rows fit into the cache of a core, which takes a
-# tenth off all. More than some 150 features go faster with more reflections. The last bits depend on both.
+# tenth off all. More than about 150 features go faster with more reflections. The last bits depend on both.
 CHUNK, TOGETHER, MANY = 1000, (8, 16), 150
 FARTHEST = np.log(1e4)  # of a ratio of variances from the one given, when it is learnt
 
@@ -118,7 +119,8 @@ class FixedBasis:
         Features go with the root of the kernel's variance; all else follows.
         """
         r, empty = len(self.empty.basis), self.empty
-        kernel = replace(empty.kernel, variance=variance * empty.kernel.variance)  # type: ignore[type-var, attr-defined]
+        kernel: Any = empty.kernel  # a data class with a variance, or nobody asks
+        kernel = replace(kernel, variance=variance * kernel.variance)
         basis = replace(empty.basis, lower=np.sqrt(variance) * empty.basis.lower)
         ratio, columns = variance / noise, np.full(len(sums.root), np.sqrt(1.0 / noise))
         columns[:r] = np.sqrt(ratio)

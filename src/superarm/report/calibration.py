@@ -19,14 +19,15 @@ from superarm.experiments import measures
 from superarm.report import panels, theme
 from superarm.report.figure import Figure, alternative
 from superarm.report.numbers import number
-from superarm.report.panels import POWERS, colour, dashes, panel, present, round_axis, seen, thinned, zero_and_decades
+from superarm.report.panels import colour, dashes, dots_of, panel, present, round_axis, seen, thinned
 from superarm.report.theme import Style
+from superarm.report.ticks import up_to, written, zero_and_decades
 
 WINDOW = 10  # rounds that a point of the coverage chart looks back on
 OUTPUTS = {1: "covered_1", 2: "covered_2"}
 WHAT_TO_DO = (
     "Learn the hyperparameters from the data (or shorten the lengthscale), and raise noise_std if repeated outcomes "
-    "scatter more than it says; docs/calibration.md shows how to check a log of your own."
+    "scatter more than it says. The chapter on calibration of the documentation shows how to check a log of your own."
 )
 
 
@@ -105,9 +106,11 @@ def warnings(found: Iterable[Honesty]) -> list[str]:
     ]
     said = []
     if narrow:
-        said.append(f"Intervals meant to hold {100 * LEVEL:.0f} % of the truth hold less of it: {'; '.join(narrow)}.")
+        said.append(
+            f"Intervals that should contain {100 * LEVEL:.0f} % of the truth contain less: {'; '.join(narrow)}."
+        )
     if hopeful:
-        said.append(f"More promises broke than were predicted to: {'; '.join(hopeful)}.")
+        said.append(f"More promises broke than predicted: {'; '.join(hopeful)}.")
     return said
 
 
@@ -170,12 +173,11 @@ def coverage(frame: pl.DataFrame) -> Figure:
     meant = f"{100 * LEVEL:.0f} %"
     return Figure(
         name="coverage",
-        title="Do intervals hold what they say?",
-        caption=f"Of the expected outcomes of the picked arms, the share inside the central {meant} interval of what "
-        "the policy believed before it saw their outcomes; arms of all runs and of the last "
-        f"{WINDOW} rounds together. The dotted line is at {meant}: below it, a policy is surer than it should "
-        "be. Policies without beliefs are left out. Mistakes last from round to round, so neighbouring points are not "
-        "independent.",
+        title="Do the intervals contain the truth as often as they should?",
+        caption="The share of picked arms whose expected outcome lies inside the central "
+        f"{meant} interval that the policy believed in before it saw the outcome, over all runs and the last "
+        f"{WINDOW} rounds. The dotted line is at {meant}: below it, a policy is surer than it should be. Policies "
+        "without beliefs are left out. Mistakes last from round to round, so neighbouring points are not independent.",
         alternative=alternative("Share of expected outcomes inside their intervals", named),
         panels=drawn,
         looks=looks,
@@ -206,12 +208,12 @@ def promises(frame: pl.DataFrame) -> Figure:
     return Figure(
         name="promises",
         title="Do promises break as often as predicted?",
-        caption="Predicted: the sum over touched groups of the probability, by the policy's own belief, that the "
-        "promise breaks. Broken: those that did, by the expected outcomes. Left: thick lines are broken promises, thin "
-        "ones predicted. Right: rings are runs, dots their means; on the line both are equal, above it more broke than "
-        "was predicted. The scales on the right are logarithmic but for their first step, which reaches down to 0. "
-        "Policies that predict nothing are left out.",
-        alternative=f"Promises a run. {said}.",
+        caption="Predicted: the sum, over touched groups, of the policy's own probability that the promise breaks. "
+        "Broken: the promises that broke, by the expected outcomes. First: thick lines are broken promises, thin lines "
+        "predicted ones. Second: rings are runs, dots their means; on the line both are equal, and above it more broke "
+        "than predicted. Its scales are logarithmic, but linear from 0 to their second mark. Policies "
+        "that predict nothing are left out.",
+        alternative=f"Promises per run. {said}.",
         panels=drawn,
         looks=looks,
         section=SECTION,
@@ -234,15 +236,15 @@ def broken_over_time(
     ]
     lines = alt.Chart().encode(
         x=round_axis(curve),
-        y=alt.Y("mean:Q").title("promises a run").axis(tickCount=5),
+        y=alt.Y("mean:Q").title("promises per run").axis(tickCount=5),
         color=colour(looks, there),
         strokeDash=dashes(looks, there),
         opacity=seen(1, 0.1),
         tooltip=tooltip,
     )
     layers = [
-        lines.transform_filter("datum.kind == 'broken'").mark_line(strokeWidth=2.4),
-        lines.transform_filter("datum.kind == 'predicted'").mark_line(strokeWidth=1),
+        lines.transform_filter("datum.kind == 'broken'").mark_line(strokeWidth=2.4, point=dots_of(curve)),
+        lines.transform_filter("datum.kind == 'predicted'").mark_line(strokeWidth=1, point=dots_of(curve, size=20)),
     ]
     return panel(layers, thinned(curve), title, height)
 
@@ -254,9 +256,11 @@ def broken_by_run(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str
     """
     ticks = zero_and_decades([*table["predicted"], *table["broken"]])
     scale = alt.Scale(type="symlog", constant=ticks[1], domain=[-0.25 * ticks[1], ticks[-1]], nice=False)
-    axis = alt.Axis(values=ticks, labelExpr=POWERS, labelOverlap=True, labelFlush=False, grid=True)
-    x = alt.X("predicted:Q").title("predicted a run").scale(scale).axis(axis)
-    y = alt.Y("broken:Q").title("broken a run").scale(scale).axis(axis)
+    axis = alt.Axis(
+        values=up_to(ticks[-1], ticks), labelExpr=written(ticks), labelOverlap=True, labelFlush=False, grid=True
+    )
+    x = alt.X("predicted:Q").title("predicted per run").scale(scale).axis(axis)
+    y = alt.Y("broken:Q").title("broken per run").scale(scale).axis(axis)
     tooltip = [
         alt.Tooltip("policy:N"),
         *(alt.Tooltip(f"{field}:Q").format(",.4~r") for field in ("predicted", "broken")),

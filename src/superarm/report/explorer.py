@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from typing import Literal
 
 import altair as alt
 import polars as pl
@@ -14,65 +12,50 @@ from superarm.experiments.experiment import BENCHMARK
 from superarm.experiments.measures import LATE, summary
 from superarm.experiments.results import settings_in
 from superarm.report import theme
+from superarm.report.earned import WHY_NO_SHARE, earned
 from superarm.report.figure import Figure, runs_of
+from superarm.report.label_places import places, steps
 from superarm.report.numbers import number, percent
-from superarm.report.panels import CHOSEN, POWERS, panel, seen, zero_and_decades
+from superarm.report.panels import CHOSEN, panel, seen
 from superarm.report.theme import Style
+from superarm.report.ticks import up_to, written, zero_and_decades
 
 WIDTH, HEIGHT = 660, 380
 NARROW, PHONE = 520, 300  # pixels below which names have other places, and for which these are found
+_UNIT = (
+    "A reward of 1 is that of the clairvoyant, which knows the truth and keeps every promise that can be kept: the "
+    "benchmark."
+)
 TIPS = {
     "reward, pooled": "reward_ratio_pooled",
     "reward, mean of runs": "reward_ratio_mean",
+    "reward per run": "reward_mean",
     "group regret": "group_regret_mean",
     "group regret, std": "group_regret_std",
-    "satisfied, pooled": "satisfied_pooled",
-    f"satisfied after round {LATE}": "satisfied_late",
-    "broken a run": "broken",
-    "predicted a run": "predicted",
+    "promises kept": "satisfied_pooled",
+    f"promises kept after round {LATE}": "satisfied_late",
+    "broken per run": "broken",
+    "predicted per run": "predicted",
     "select, median ms": "select_ms",
 }
 
-CHARACTER, LINE, REACH = 6.1, 13.0, 5.0  # pixels of a name's letter and of its line, and of a point
-Place = tuple[Literal["left", "right"], float, float]  # which end of a name is moved from its point, and by how much
-Box = tuple[float, float, float, float]  # left, top, right, bottom
-# Corners first: bars of a point, and lines between points, leave it along the axes. Then a line further off.
-PLACES: tuple[Place, ...] = (
-    *(
-        ("left", 6, -10.5),
-        ("left", 6, 11.5),
-        ("right", -6, -10.5),
-        ("right", -6, 11.5),
-        ("left", 9, 0),
-        ("right", -9, 0),
-    ),
-    *(("left", 6, -23.5), ("left", 6, 24.5), ("right", -6, -23.5), ("right", -6, 24.5)),
-)
-
 
 def tradeoff(frame: pl.DataFrame) -> Figure:
-    """Reward ratio against group regret, a point for each policy and setting."""
+    """Reward against group regret, a point for each policy and setting."""
     looks = theme.styles(frame)
     table = points(frame)
     said, others = (
         ", ".join(
-            f"{row['policy']} (reward {number(row['reward_ratio_pooled'])}, regret {number(row['group_regret_mean'])})"
+            f"{row['policy']} (reward {number(row['earned'])}, regret {number(row['group_regret_mean'])})"
             for row in table.filter(pl.col("pareto") == kept).sort("group_regret_mean").iter_rows(named=True)
         )
         for kept in (True, False)
     )
-    bars = "" if runs_of(frame) > 1 else " (none here: there is one run)"
     return Figure(
         name="tradeoff",
         title="Reward against group regret",
-        caption="Every point is a policy: higher is more reward, further left is less group regret, which says by how "
-        "much promises were missed in a run. A reward of 1 is that of the benchmark, which knows the truth and keeps "
-        "every promise that can be kept. The horizontal axis is logarithmic from its second mark on, so that 0 has a "
-        f"place. Lines through a point: ± one sample standard deviation over the runs{bars}, cut at the edges. "
-        "A triangle at the lower edge: less reward than the axis shows. Filled points, joined by the dashed line: no "
-        "other policy has as much reward with as little group regret. All settings of a policy have one colour. "
-        "Where names would lie on each other, some are left out: point at one to read it.",
-        alternative=f"Reward ratio and group regret. Not dominated: {said or 'none'}. The others: {others or 'none'}.",
+        caption=_caption(frame, table, looks),
+        alternative=f"Reward and group regret. Not dominated: {said or 'none'}. The others: {others or 'none'}.",
         panels=() if table.is_empty() else (_panel(table, looks),),
         looks=looks,
         columns=1,
@@ -80,17 +63,42 @@ def tradeoff(frame: pl.DataFrame) -> Figure:
     )
 
 
-def points(frame: pl.DataFrame) -> pl.DataFrame:
-    """One row a policy, in the order of the legends: its figures of the summary, and whether it is ``pareto``.
+def _caption(frame: pl.DataFrame, table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
+    """Exactly what is drawn, and nothing that is not."""
+    bars = "" if runs_of(frame) > 1 else " (none here: there is one run)"
+    said = (
+        "Every point is a policy: higher is more reward, further left is less group regret, which says by how much "
+        f"promises were missed in a run. {_UNIT if earned(table).is_share else WHY_NO_SHARE} The horizontal axis is "
+        "logarithmic from its second mark on, so that 0 has a place. Lines through a point: ± one sample standard "
+        f"deviation over the runs{bars}, cut at the edges. "
+    )
+    if not table.is_empty() and (table["earned"] < _ends(table)[0]).any():
+        said += "A triangle at the lower edge: less reward than the axis shows. "
+    said += (
+        "Filled points, joined by the dashed line: no other policy, apart from the clairvoyant, has as much reward "
+        "with as little group regret. "
+    )
+    if any(style.base != policy for policy, style in looks.items()):
+        said += "In this chart all settings of a policy have the same colour. "
+    return said + "Where names would overlap, some are left out: point at a policy to read its name."
 
-    The benchmark is never that: it knows the truth. Policies without both figures are left out.
+
+def points(frame: pl.DataFrame) -> pl.DataFrame:
+    """One row per policy, in the order of the legends: its figures of the summary, and whether it is ``pareto``.
+
+    ``earned`` and ``earned_spread`` are the reward that is drawn (see :mod:`superarm.report.earned`). The benchmark is
+    never ``pareto``: it knows the truth. Policies without both figures are left out.
     """
     frame = theme.checked(frame)
-    both = pl.col("reward_ratio_pooled", "group_regret_mean")
-    table = summary(frame).filter(pl.all_horizontal(both.is_finite().fill_null(False)))
-    table = table.join(frame.select("policy", "base", "settings").unique("policy"), on="policy", maintain_order="left")
-    rivals = table.with_columns(reward_ratio_pooled=pl.when(pl.col("policy") != BENCHMARK).then("reward_ratio_pooled"))
-    front = pareto(rivals["group_regret_mean"].to_list(), rivals["reward_ratio_pooled"].to_list())
+    both = pl.col("earned", "group_regret_mean")
+    table = summary(frame)
+    shown = earned(table)
+    table = table.with_columns(earned=pl.col(shown.column), earned_spread=pl.col(shown.spread)).filter(
+        pl.all_horizontal(both.is_finite().fill_null(False))
+    )
+    table = table.join(frame.select("policy", "settings").unique("policy"), on="policy", maintain_order="left")
+    rivals = table.select("group_regret_mean", gain=pl.when(pl.col("policy") != BENCHMARK).then("earned"))
+    front = pareto(rivals["group_regret_mean"].to_list(), rivals["gain"].to_list())
     return table.with_columns(pareto=pl.Series(front, dtype=pl.Boolean))
 
 
@@ -115,33 +123,37 @@ def pareto(costs: Sequence[float], gains: Sequence[float]) -> list[bool]:
 
 
 def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
-    """Reward ratio against group regret; the Pareto points filled and joined."""
+    """Reward against group regret; the Pareto points filled and joined."""
+    is_share = earned(table).is_share
     regrets = table["group_regret_mean"].to_list()
     ticks = zero_and_decades(regrets)
     unit = ticks[1]
     end = max(2.0 * unit, 1.6 * max(regrets))
     scale_x = alt.Scale(type="symlog", constant=unit, domain=[0.0, end], nice=False)
-    low, high = _ends_without_stragglers(table["reward_ratio_pooled"].to_list())
+    low, high = _ends(table)
     scale_y = alt.Scale(domain=[low, high], nice=False, zero=False)
-    axis = alt.Axis(
-        values=[tick for tick in ticks if tick <= end], labelExpr=POWERS, labelOverlap=True, labelFlush=False, grid=True
-    )
+    axis = alt.Axis(values=up_to(end, ticks), labelExpr=written(ticks), labelOverlap=True, labelFlush=False, grid=True)
 
     def across(field: str) -> alt.X:
         return alt.X(f"{field}:Q").title("group regret, mean over the runs").scale(scale_x).axis(axis)
 
     def up(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q").title("reward / benchmark's").scale(scale_y).axis(tickCount=6, labelPadding=12)
+        title = "reward / clairvoyant's" if is_share else "reward per run, mean over the runs"
+        return alt.Y(f"{field}:Q").title(title).scale(scale_y).axis(tickCount=6, labelPadding=12)
 
     rows = table.with_columns(
         left=(pl.col("group_regret_mean") - pl.col("group_regret_std")).clip(0.0, end),
         right=(pl.col("group_regret_mean") + pl.col("group_regret_std")).clip(0.0, end),
-        bottom=(pl.col("reward_ratio_pooled") - pl.col("reward_ratio_spread")).clip(low, high),
-        top=(pl.col("reward_ratio_pooled") + pl.col("reward_ratio_spread")).clip(low, high),
-        drawn=pl.col("reward_ratio_pooled").clip(low, high),
-        beneath=pl.col("reward_ratio_pooled") < low,
+        bottom=(pl.col("earned") - pl.col("earned_spread")).clip(low, high),
+        top=(pl.col("earned") + pl.col("earned_spread")).clip(low, high),
+        drawn=pl.col("earned").clip(low, high),
+        beneath=pl.col("earned") < low,
     )
-    names = [_short(policy, settings) for policy, settings in rows.select("policy", "settings").iter_rows()]
+    families = [looks[policy].base for policy in rows["policy"]]
+    names = [
+        policy if family == policy else _short(policy, settings)
+        for policy, settings, family in zip(rows["policy"], rows["settings"], families, strict=True)
+    ]
 
     def at(regret: float, reward: float) -> tuple[float, float]:
         """Shares of the width and the height, as the scale symlog has them."""
@@ -154,11 +166,11 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
         for left, right, top, bottom in rows.select("left", "right", "top", "bottom").iter_rows()
     ]
     first = sorted(range(len(shares)), key=lambda i: not table["pareto"][i])
-    rows = rows.with_columns(name=pl.Series(names, dtype=pl.String))
+    rows = rows.with_columns(name=pl.Series(names, dtype=pl.String), base=pl.Series(families, dtype=pl.String))
     aligned = []
     for width in (WIDTH, PHONE):
         spots = [(width * x, HEIGHT * y) for x, y in shares]
-        lines = _steps([spots[i] for i in first if table["pareto"][i]])
+        lines = steps([spots[i] for i in first if table["pareto"][i]])
         for (x, y), far in zip(spots, ends, strict=True):
             if far is not None:
                 left, top, right, bottom = far
@@ -180,7 +192,8 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
         *(alt.Tooltip(f"tip{i}:N").title(title) for i, title in enumerate(TIPS)),
         alt.Tooltip("pareto:N").title("not dominated"),
     ]
-    # All settings of a policy have its colour: the ordinal range of the configuration.
+    # All settings of a policy have its colour, unless they have names of their own:
+    # the ordinal range of the configuration.
     tint = alt.Color("base:O").scale(domain=theme.bases_of(looks)).sort(None).legend(None)
     base = alt.Chart().encode(color=tint, opacity=seen(1, 0.1), tooltip=tooltip)
     faint = base.encode(opacity=seen(0.45, 0.05))
@@ -222,68 +235,17 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
     return panel(layers, rows, "Reward and group regret", HEIGHT)
 
 
-def places(
-    spots: Sequence[tuple[float, float]],
-    names: Sequence[str],
-    width: float,
-    height: float,
-    first: Sequence[int],
-    lines: Sequence[Box] = (),
-) -> list[Place | None]:
-    """The place beside each point where its name covers no point and no other name; None where there is none.
+def _ends(table: pl.DataFrame) -> tuple[float, float]:
+    """The ends of the reward's axis, with the bars above its points.
 
-    Spots are in pixels from the left and from the top of a panel of this width and height, which names do not leave;
-    ``first`` are the points in the order in which they choose. A name crosses one of the ``lines``, or is nearer to
-    another point than to its own, only where it has no better place.
+    Shares below half of the largest are beneath it: they would squeeze all others together.
     """
-    dots: list[Box] = [(x - REACH, y - REACH, x + REACH, y + REACH) for x, y in spots]
-    found: list[Place | None] = [None] * len(spots)
-    for i in [*first, *first]:  # the second time each knows where all others are
-        others = [box_of(spots[j], names[j], place) for j, place in enumerate(found) if place and j != i]
-        free = []
-        for place in PLACES:
-            left, top, right, bottom = box = box_of(spots[i], names[i], place)
-            inside = left >= 0 and top >= 0 and right <= width and bottom <= height
-            if inside and not any(overlap(box, other) for other in dots + others):
-                crosses = any(overlap(box, line) for line in lines)
-                own = _distance(box, spots[i])
-                strange = any(_distance(box, spot) < own for j, spot in enumerate(spots) if j != i)
-                free.append((crosses + strange, place))
-        found[i] = min(free, key=lambda each: each[0])[1] if free else None  # of equals the first
-    return found
-
-
-def _steps(spots: Sequence[tuple[float, float]]) -> list[Box]:
-    """The boxes of the line that joins these points: first across, then up."""
-    joined = pairwise(sorted(spots))
-    boxes = [((x, y, to, y), (to, min(y, up), to, max(y, up))) for (x, y), (to, up) in joined]
-    return [(left - 1, top - 1, right + 1, bottom + 1) for both in boxes for left, top, right, bottom in both]
-
-
-def _distance(box: Box, spot: tuple[float, float]) -> float:
-    """From a point to the nearest place of a box."""
-    left, top, right, bottom = box
-    return math.hypot(max(left - spot[0], 0.0, spot[0] - right), max(top - spot[1], 0.0, spot[1] - bottom))
-
-
-def box_of(spot: tuple[float, float], name: str, place: Place) -> Box:
-    """Where a name would lie."""
-    end, dx, dy = place
-    left = spot[0] + dx - (CHARACTER * len(name) if end == "right" else 0.0)
-    return (left, spot[1] + dy - LINE / 2, left + CHARACTER * len(name), spot[1] + dy + LINE / 2)
-
-
-def overlap(one: Box, other: Box) -> bool:
-    """Whether two boxes share more than an edge."""
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def _ends_without_stragglers(ratios: list[float]) -> tuple[float, float]:
-    """The ends of the reward's axis; what is below half of the largest reward would squeeze all others together."""
-    highest = max(ratios)
-    near = [ratio for ratio in ratios if ratio >= 0.5 * highest] if highest > 0.0 else ratios
-    pad = 0.08 * (highest - min(near)) or 0.05
-    return min(near) - pad, highest + pad
+    highest = max(table["earned"])
+    near = table.filter(pl.col("earned") >= 0.5 * highest) if earned(table).is_share and highest > 0.0 else table
+    tops = (near["earned"] + near["earned_spread"]).fill_null(highest).fill_nan(highest)
+    lowest, top = min(near["earned"]), max(highest, *tops)
+    pad = 0.08 * (top - lowest) or 0.05
+    return lowest - pad, top + pad
 
 
 def _short(policy: str, settings: str) -> str:

@@ -58,19 +58,23 @@ def runs_of(frame: pl.DataFrame) -> int:
     return frame["run"].n_unique()
 
 
-def band(frame: pl.DataFrame, *, apart: bool = False) -> str:
-    """The sentence on what lines and bands are; ``apart``: every policy has a panel of its own."""
+def band(frame: pl.DataFrame, *, apart: bool = False, lines: str | None = None) -> str:
+    """The sentence on what lines and bands are.
+
+    ``apart``: every policy has a panel of its own; ``lines``: what they are, if not the mean over the runs.
+    """
     runs = runs_of(frame)
     rounds = int(frame["t"].max())  # type: ignore[arg-type]  # a frame that was checked has rounds
     drawn = len(drawn_rounds(rounds))
     thin = f" Of {rounds:,} rounds {drawn} evenly spaced ones are drawn, each with its own value."
     thin = "" if drawn == rounds else thin
+    drawn_as = "Dots" if rounds == 1 else "Lines"
     if runs == 1:
-        return f"Lines: the one run; nothing is smoothed.{thin}"
-    bands = "bands: ± one sample standard deviation"
+        return f"{drawn_as}: the one run; nothing is smoothed.{thin}"
+    bands = f"{'bars' if rounds == 1 else 'bands'}: ± one sample standard deviation over the runs"
     if not apart and frame["policy"].n_unique() > CROWD:
-        bands += ", which so many policies show only while they are singled out in the page's legend"
-    return f"Lines: mean over {runs} runs; {bands}; nothing is smoothed.{thin}"
+        bands += ", shown only for policies that are singled out in the page's legend"
+    return f"{drawn_as}: {lines or f'mean over {runs} runs'}; {bands}; nothing is smoothed.{thin}"
 
 
 def alternative(title: str, named: Mapping[str, pl.DataFrame]) -> str:

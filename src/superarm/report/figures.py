@@ -14,6 +14,7 @@ import polars as pl
 from superarm.experiments import measures
 from superarm.experiments.measures import over_runs
 from superarm.report import calibration, explorer, panels, theme
+from superarm.report.earned import WHY_NO_SHARE
 from superarm.report.figure import Figure, alternative, band, runs_of
 from superarm.report.numbers import number
 from superarm.report.theme import Style
@@ -62,16 +63,35 @@ def regret(frame: pl.DataFrame) -> Figure:
 def reward_ratio(frame: pl.DataFrame) -> Figure:
     """Cumulative reward over the benchmark's."""
     looks = theme.styles(frame)
-    curve = over_runs(measures.reward_ratio(frame))
-    title = "Reward relative to the benchmark"
-    panel = panels.curves(curve, looks, name="ratio", title="Cumulative reward / benchmark's", y="ratio", height=300)
+    curve = measures.pooled_ratio(frame)
+    if curve.is_empty():
+        return _rewards(frame)
+    title = "Reward relative to the clairvoyant"
+    panel = panels.curves(curve, looks, name="ratio", title="Cumulative reward / clairvoyant's", y="ratio", height=300)
     return Figure(
         name="reward_ratio",
         title=title,
-        caption="Reward summed up to round t, divided by the reward summed up to round t of the benchmark, which knows "
-        "the expected outcomes and keeps every promise that can be kept. Breaking promises can take the ratio above 1. "
-        f"It is taken within each run. {band(frame)}",
+        caption="Reward up to round t of all runs together, divided by that of the clairvoyant. A policy can "
+        "earn more than 1 only by breaking promises. "
+        f"{band(frame, lines='all runs together')}",
         alternative=alternative(title, {"ratio": curve}),
+        panels=(panel,),
+        looks=looks,
+        columns=1,
+        width=640,
+    )
+
+
+def _rewards(frame: pl.DataFrame) -> Figure:
+    """Cumulative reward, where the benchmark's is nothing that one could take a share of."""
+    looks = theme.styles(frame)
+    curve = over_runs(measures.cumulative(frame, "reward"))
+    panel = panels.curves(curve, looks, name="ratio", title="Cumulative reward", y="reward", height=300)
+    return Figure(
+        name="reward_ratio",
+        title="Cumulative reward",
+        caption=f"Reward summed up to round t. {WHY_NO_SHARE} {band(frame)}",
+        alternative=alternative("Cumulative reward", {"reward": curve}),
         panels=(panel,),
         looks=looks,
         columns=1,
@@ -84,7 +104,7 @@ def satisfied(frame: pl.DataFrame) -> Figure:
     looks = theme.styles(frame)
     curve = over_runs(measures.satisfied_share(frame))
     together = len(looks) <= SINGLE
-    parts = [("Touched groups satisfied", curve)]
+    parts = [("Promises kept", curve)]
     if not together:
         parts = [(policy, curve.filter(pl.col("policy") == policy)) for policy in looks]
     drawn = tuple(
@@ -104,12 +124,12 @@ def satisfied(frame: pl.DataFrame) -> Figure:
     )
     return Figure(
         name="satisfied",
-        title="Satisfied groups",
-        caption="Of the groups that the super arm of round t touches, the share whose promise was kept, by the "
-        "expected outcomes; not cumulative. Rounds that touch no group have no share and are left out. "
+        title="Promises kept",
+        caption="The share of the promises to groups touched in round t that were kept, by the "
+        "expected outcomes; not cumulative. Rounds that touch no group with a promise have no share and are left out. "
         f"{band(frame, apart=not together)} The axis ends at 0 and 100 %: where a band would reach beyond, it "
         "is clipped, not shrunk.",
-        alternative=alternative("Share of touched groups satisfied", {"share": curve}),
+        alternative=alternative("Share of promises kept", {"share": curve}),
         panels=drawn,
         looks=looks,
         columns=1 if together else 3,
@@ -158,11 +178,11 @@ def learning(frame: pl.DataFrame) -> Figure:
     return Figure(
         name="learning",
         title="Learning curves",
-        caption="Cumulative regret divided by t: the average regret of a round so far. It falls towards 0 where regret "
+        caption="Cumulative regret divided by t: the average regret per round so far. It falls towards 0 where regret "
         f"grows slower than t, and levels off above 0 where it grows in proportion to t. The two axes have different "
         f"scales. {band(frame)} {AT_ZERO}",
-        alternative=alternative("Average regret of a round so far", named),
-        panels=_row(named, looks, "learning", "average a round"),
+        alternative=alternative("Average regret per round so far", named),
+        panels=_row(named, looks, "learning", "average per round"),
         looks=looks,
     )
 
@@ -175,9 +195,9 @@ def regret_parts(frame: pl.DataFrame) -> Figure:
     return Figure(
         name="regret_parts",
         title="The positive part of the regret",
-        caption="Positive part: the sum of max(0, super-arm regret) up to round t, where a round that earns more than "
-        "the benchmark by breaking promises pays for no other round. Signed: the plain sum, where it does. Group "
-        f"regret: the price of such rounds. Each axis has its own scale. {band(frame)} {AT_ZERO}",
+        caption="First: the sum of max(0, super-arm regret) up to round t. There a round that earns more than the "
+        "clairvoyant, by breaking promises, does not make up for other rounds; in the signed sum it does. The group "
+        f"regret shows what such rounds break. Each axis has its own scale. {band(frame)} {AT_ZERO}",
         alternative=alternative("Positive part and signed sum of the super-arm regret, and group regret", named),
         panels=_row(named, looks, "parts", "cumulative"),
         looks=looks,
@@ -212,9 +232,9 @@ def bound(frame: pl.DataFrame, bounds: pl.DataFrame) -> Figure:
         title="Regret and its bound",
         caption="Thick: the cumulative regret (signed for super arms), mean over the runs. Thin: the bound in the "
         "proof of Theorem 1 with the information gain of the first run; the theorem's own, with the largest gain of "
-        "any run, is larger. It is shown for its size: the truths of this study are fixed curves, not draws from the "
-        "prior that the theorem assumes. The scale is logarithmic, so rounds whose mean cumulative regret is not "
-        f"positive are not drawn{': here ' if hidden else ''}{', '.join(hidden)}. "
+        "any run, is larger. It shows the order of magnitude only: the truths of this study are fixed curves, not "
+        "draws from the prior that the theorem assumes. The scale is logarithmic, so rounds whose mean cumulative "
+        f"regret is not positive are not drawn{': here ' if hidden else ''}{', '.join(hidden)}. "
         "Only TCGP-UCB with the exact posterior has such a bound.",
         alternative="Regret and bound at the last round: "
         + "; ".join(said)
@@ -250,11 +270,11 @@ def times(frame: pl.DataFrame) -> Figure:
     ]
     return Figure(
         name="times",
-        title="Time of a round",
+        title="Time per round",
         caption="Wall-clock milliseconds of one call, all rounds and runs together, on a log scale: dots are medians, "
         "thick bars reach from the 25th to the 75th percentile, thin lines from the 10th to the 90th. Calls measured "
         "as taking no time are left out. Times depend on the machine.",
-        alternative="Median time a round. " + "; ".join(said) + ".",
+        alternative="Median time per round. " + "; ".join(said) + ".",
         panels=tuple(
             panels.intervals(table, looks, title=kind) for kind, table in tables.items() if not table.is_empty()
         ),

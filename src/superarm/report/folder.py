@@ -7,8 +7,7 @@ from pathlib import Path
 
 import polars as pl
 from rich.console import Group
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from superarm.experiments.claims import evaluate
 from superarm.experiments.experiment import DataKind
@@ -16,7 +15,9 @@ from superarm.experiments.measures import LATE, bounds_of, summary
 from superarm.experiments.results import read
 from superarm.report import theme
 from superarm.report.calibration import honesty, in_a_line
-from superarm.report.numbers import number, percent, spread
+from superarm.report.earned import earned
+from superarm.report.listing import Listing, by_name
+from superarm.report.numbers import percent, spread
 from superarm.report.page import write_report
 
 
@@ -49,30 +50,33 @@ def warning(frame: pl.DataFrame) -> str | None:
 def table(frame: pl.DataFrame) -> Group:
     """The summary for a terminal: what each policy earned, and what became of the promises."""
     found = summary(theme.checked(frame))
-    listing = _listing("policy")
+    reasons = found.drop_nulls("kind").select("policy", "kind").rows()
+    if not reasons:
+        return Group(listing(found))
+    grounds = by_name([policy for policy, _ in reasons])
+    grounds.add_column("why this choice, share of the rounds")
+    for policy, kind in reasons:
+        grounds.add_row(Text(policy), Text(kind))
+    return Group(listing(found), "", grounds)
+
+
+def listing(found: pl.DataFrame) -> Listing:
+    """The figures of a summary that matter most, for terminals and notebooks."""
+    shown = earned(found)
     heads = (
-        "reward /\nbenchmark's",
-        "the same\npooled",
+        "reward /\nclairvoyant's" if shown.is_share else "reward\nper run",
         "group\nregret",
         "promises\nkept",
-        f"after\nround {LATE}",
+        f"kept after\nround {LATE}",
     )
-    for head in heads:
-        listing.add_column(head, justify="right", no_wrap=True)
-    for row in found.iter_rows(named=True):
-        listing.add_row(
-            escape(row["policy"]),
-            spread(row["reward_ratio_mean"], row["reward_ratio_std"]),
-            number(row["reward_ratio_pooled"]),
+    rows = [
+        (
+            row["policy"],
+            spread(row[shown.column], row[shown.spread]),
             spread(row["group_regret_mean"], row["group_regret_std"]),
             percent(row["satisfied_pooled"]),
             percent(row["satisfied_late"]),
         )
-    grounds = _listing("policy", "why this choice, share of the rounds")
-    for policy, kind in found.drop_nulls("kind").select("policy", "kind").iter_rows():
-        grounds.add_row(escape(policy), kind)
-    return Group(listing, "", grounds) if grounds.row_count else Group(listing)
-
-
-def _listing(*heads: str) -> Table:
-    return Table(*heads, box=None, pad_edge=False, header_style="bold")
+        for row in found.iter_rows(named=True)
+    ]
+    return Listing(heads=heads, rows=rows, order=(3, 1, 2, 0))

@@ -11,7 +11,7 @@ import polars as pl
 
 from superarm.experiments.limits import STUDY, by_clients
 from superarm.report import theme
-from superarm.report.markup import part, scrolling, swatch, text
+from superarm.report.markup import name, part, scrolling, swatch, text
 from superarm.report.numbers import percent
 
 _HEADS = (
@@ -43,8 +43,9 @@ def section(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
 <p>A limit is broken where the expected leakage of a request, measured by re-runs, is above what its client accepts by \
 two standard errors. Expected to break: what the policy itself stated, by its probabilities. Accuracy is measured on \
 records that serve no other purpose; rewards and the regret of super arms on this page are of that accuracy, after \
-every round, beside a benchmark that draws at random among the requests that truly keep the limits. Figures after ± \
-are standard errors over runs. Leakage is a lower bound, found by one attack: no figure here is a guarantee.</p>
+every round, beside the clairvoyant, which here draws at random among the requests that truly keep the limits. \
+Figures after ± are standard errors over runs. Leakage is a lower bound, found by one attack: no figure here is a \
+guarantee.</p>
 {"".join(tables)}"""
     return part("limits", "Limits", told, opened=True)
 
@@ -59,7 +60,7 @@ def _row(row: Mapping[str, Any], mark: str) -> str:
         _share(row["accuracy"], row["accuracy_error"]),
     )
     figures = "".join(f'<td class="figure">{text(cell)}</td>' for cell in cells)
-    return f'<tr><th scope="row">{mark}{text(row["policy"])}</th>{figures}</tr>'
+    return f'<tr><th scope="row">{mark}{name(row["policy"])}</th>{figures}</tr>'
 
 
 def _share(share: float | None, error: float | None) -> str:

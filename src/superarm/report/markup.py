@@ -12,11 +12,11 @@ from typing import Any
 
 import polars as pl
 
-from superarm.experiments.claim import Claim
+from superarm.experiments.claim import TOO_SMALL, UNKNOWN, Claim
 from superarm.experiments.experiment import DataKind
 from superarm.report.calibration import WHAT_TO_DO, Honesty, warnings
 from superarm.report.figure import Figure
-from superarm.report.theme import Style
+from superarm.report.theme import TURNING, Style
 
 # word of the verdict: its icon and its class in the style sheet
 VERDICTS = {
@@ -33,15 +33,20 @@ VERDICTS = {
 
 
 def text(value: object) -> str:
-    """The value, escaped."""
-    return html.escape(str(value))
+    """The value, escaped, without signs that turn the direction of what follows."""
+    return html.escape(re.sub(TURNING, "\ufffd", str(value)))
+
+
+def name(policy: str) -> str:
+    """The name of a policy, whose direction of writing leaves that of the text around it alone."""
+    return f"<bdi>{text(policy)}</bdi>"
 
 
 def facts(manifest: Mapping[str, Any]) -> str:
     """The line under the title: how much was run, and on what."""
     said = [
-        f"{manifest[key]} {word}"
-        for key, word in (("runs", "runs"), ("rounds", "rounds"))
+        f"{manifest[key]} {key.removesuffix('s') if manifest[key] == 1 else key}"
+        for key in ("runs", "rounds")
         if manifest.get(key) is not None
     ]
     said += [f"seed {manifest['seed']}"] if manifest.get("seed") is not None else []
@@ -60,7 +65,7 @@ def notices(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
         )
     elif kind == DataKind.OTHER:
         said.append(
-            f"<strong>Not the paper's data.</strong> {text(data)}. The figures may differ from the paper's for that."
+            f"<strong>Not the paper's data.</strong> Used here: {text(data)}. So figures may differ from the paper's."
         )
     runs, rounds, policies = manifest.get("runs"), manifest.get("rounds"), manifest.get("policies")
     if isinstance(runs, int) and isinstance(rounds, int) and policies:
@@ -96,10 +101,10 @@ def swatch(style: Style) -> str:
 
 
 def legend(looks: Mapping[str, Style]) -> str:
-    """One legend for all charts; its buttons isolate policies."""
+    """The legend of a part's charts; its buttons isolate policies, in all parts at once."""
     buttons = "\n".join(
         f'<button type="button" data-policy="{text(policy)}" aria-pressed="false">'
-        f"{swatch(style)}{text(policy)}</button>"
+        f"{swatch(style)}{name(policy)}</button>"
         for policy, style in looks.items()
     )
     return (
@@ -108,10 +113,10 @@ def legend(looks: Mapping[str, Style]) -> str:
     )
 
 
-def part(name: str, title: str, body: str, *, opened: bool = False) -> str:
+def part(place: str, title: str, body: str, *, opened: bool = False) -> str:
     """A part of the page that is folded under its heading until a reader opens it."""
     state = " open" if opened else ""
-    return f'<details class="part"{state}><summary><h2 id="{name}">{title}</h2></summary>\n{body}\n</details>'
+    return f'<details class="part"{state}><summary><h2 id="{place}">{title}</h2></summary>\n{body}\n</details>'
 
 
 def figure(drawn: Figure, beneath: str = "") -> str:
@@ -132,10 +137,13 @@ def figure(drawn: Figure, beneath: str = "") -> str:
     )
 
 
-def claims_table(claims: Sequence[Claim], *, name: str = "Claims of the paper", against: str = "Paper") -> str:
+def is_judged(claim: Claim) -> bool:
+    """Whether the results say anything of a claim."""
+    return claim.verdict not in (UNKNOWN, TOO_SMALL)
+
+
+def claims_table(claims: Sequence[Claim], *, about: str = "Claims of the paper", against: str = "Paper") -> str:
     """The claims with their verdicts, in icons and words; ``against`` is what the measured figure stands beside."""
-    if not claims:
-        return "<p>No claim of the paper is about these results.</p>"
     counted = Counter(claim.verdict for claim in claims)
     tally = "; ".join(
         f"{verdict}: {counted[verdict]}"
@@ -154,7 +162,7 @@ def claims_table(claims: Sequence[Claim], *, name: str = "Claims of the paper", 
             f"<td>{_signed(claim.remark)}</td></tr>"
         )
     table = f'<table class="claims"><thead><tr>{head}</tr></thead>'
-    return f"<p>{text(tally.capitalize())}.</p>" + scrolling(name, table, body)
+    return f"<p>{text(tally.capitalize())}.</p>" + scrolling(about, table, body)
 
 
 def _signed(sentence: str) -> str:
@@ -166,27 +174,27 @@ def settings(manifest: Mapping[str, Any]) -> str:
     """Every constant of the run, then the versions that ran it."""
     versions = {**(manifest.get("versions") or {}), "commit": manifest.get("commit") or "not known"}
     parts = []
-    for name, values in (("Constants", manifest.get("settings") or {}), ("Versions", versions)):
+    for kind, values in (("Constants", manifest.get("settings") or {}), ("Versions", versions)):
         body = [f'<tr><th scope="row">{text(key)}</th><td>{text(value)}</td></tr>' for key, value in _flat(values)]
         table = '<table class="settings"><thead><tr><th scope="col">Name</th><th scope="col">Value</th></tr></thead>'
-        parts.append(f"<h3>{name}</h3>\n" + scrolling(name, table, body))
+        parts.append(f"<h3>{kind}</h3>\n" + scrolling(kind, table, body))
     return "\n".join(parts)
 
 
-def scrolling(name: str, head: str, body: Sequence[str]) -> str:
+def scrolling(about: str, head: str, body: Sequence[str]) -> str:
     """A table that scrolls sideways on a narrow screen, by keyboard too."""
     rows = "\n".join(body)
-    place = f'<div class="scroll" role="region" tabindex="0" aria-label="{name}">'
+    place = f'<div class="scroll" role="region" tabindex="0" aria-label="{about}">'
     return f"{place}{head}<tbody>\n{rows}\n</tbody></table></div>"
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
     """Nested settings as rows: "kernel › lengthscale", 1.0."""
     for key, value in values.items():
-        name = f"{before}{key}"
+        full = f"{before}{key}"
         if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{name} › ")
+            yield from _flat(value, f"{full} › ")
         elif isinstance(value, (list, tuple)):
-            yield name, ", ".join(map(str, value))
+            yield full, ", ".join(map(str, value))
         else:
-            yield name, "none" if value is None else str(value)
+            yield full, "none" if value is None else str(value)

@@ -1,15 +1,15 @@
-// Draws charts in the colours of the reader's scheme when their part is opened; the legend isolates policies.
+// Draws charts in the colours of the reader's scheme when their part is opened; the legends isolate policies.
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const charts = read("charts");
   const themes = read("themes");
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const buttons = [...document.querySelectorAll(".legend button[data-policy]")];
-  const all = document.querySelector(".legend .all");
+  const all = [...document.querySelectorAll(".legend .all")];
   const views = new Map();
   let drawing = Promise.resolve();
 
-  const chosen = () => buttons.filter((b) => b.getAttribute("aria-pressed") === "true").map((b) => b.dataset.policy);
+  const chosen = new Set();
 
   async function draw(anew) {
     const root = document.documentElement;
@@ -37,8 +37,9 @@
   }
 
   function isolate() {
-    const policies = chosen();
-    all.hidden = policies.length === 0;
+    const policies = [...chosen];
+    for (const button of buttons) button.setAttribute("aria-pressed", String(chosen.has(button.dataset.policy)));
+    for (const button of all) button.hidden = policies.length === 0;
     for (const view of views.values()) view.signal("isolate", policies).run();
   }
 
@@ -51,14 +52,16 @@
 
   for (const button of buttons) {
     button.addEventListener("click", () => {
-      button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") !== "true"));
+      if (!chosen.delete(button.dataset.policy)) chosen.add(button.dataset.policy);
       isolate();
     });
   }
-  all.addEventListener("click", () => {
-    buttons.forEach((button) => button.setAttribute("aria-pressed", "false"));
-    isolate();
-  });
+  for (const button of all) {
+    button.addEventListener("click", () => {
+      chosen.clear();
+      isolate();
+    });
+  }
   const again = (anew) => { drawing = drawing.then(() => draw(anew)); };
   dark.addEventListener("change", () => again(true));
   for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", () => again(false));

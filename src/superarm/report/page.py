@@ -48,7 +48,7 @@ def write_report(
 ) -> Path:
     """Write ``report.html`` and ``figures/*.{png,svg,pdf}`` in ``folder``; each file appears whole or not at all.
 
-    ``frame`` has one row a round, ``manifest`` what was run, ``claims`` those of the paper with their verdicts;
+    ``frame`` has one row per round, ``manifest`` what was run, ``claims`` those of the paper with their verdicts;
     ``bounds`` on the cumulative regret have policy, run, t, quantity ("super-arm regret" or "group regret"), bound.
     """
     folder = Path(folder)
@@ -88,13 +88,17 @@ def page(frame: pl.DataFrame, manifest: Mapping[str, Any], claims: Sequence[Clai
     title = str(manifest.get("title") or manifest.get("experiment") or "Results")
     study = STUDIES.get(str(manifest.get("experiment")))
     explanation = study.explanation if study else ""
-    judged = tables.calibration(found, looks) + _figures(drawn, "calibration")
+    believing = {one.policy: looks[one.policy] for one in found}
+    charted = markup.legend(believing) if believing else ""
+    judged = tables.calibration(found, looks) + charted + _figures(drawn, "calibration")
     charts = {
         f"{f.name}-{n}": _embedded(panel, alone=len(f.panels) == 1) for f in drawn for n, panel in enumerate(f.panels)
     }
     themes = {name: theme.config(looks, dark=name == "dark", page=True) for name in ("light", "dark")}
     table = summary(frame)
     top = "".join(markup.figure(figure) for figure in drawn if figure.name == "tradeoff")
+    claimed = markup.part("claims", "Claims of the paper", markup.claims_table(claims))
+    claimed = claimed if any(map(markup.is_judged, claims)) else ""
     main = f"""<main>
 <section class="top" aria-labelledby="results">
 <h2 id="results">Result</h2>
@@ -106,7 +110,7 @@ def page(frame: pl.DataFrame, manifest: Mapping[str, Any], claims: Sequence[Clai
 {markup.part("figures", "Round by round", _HOW + markup.legend(looks) + _figures(drawn, "figures"))}
 {markup.part("summary", "All figures by policy", tables.summary(table, looks))}
 {markup.part("calibration", "Can the stated probabilities be trusted?", judged)}
-{markup.part("claims", "Claims of the paper", markup.claims_table(claims)) if claims or study else ""}
+{claimed}
 {tables.targets(frame, manifest)}
 {markup.part("settings", "Settings and versions", markup.settings(manifest))}
 </main>"""
@@ -123,7 +127,7 @@ style-src 'unsafe-inline'; img-src data:">
 </head>
 <body>
 <header>
-<h1>{markup.text(title)}</h1>
+<h1>{markup.name(title)}</h1>
 <p class="lead">{markup.text(explanation)}</p>
 {markup.facts(manifest)}
 {markup.notices(frame, manifest)}
@@ -155,7 +159,7 @@ def _embedded(panel: Any, *, alone: bool) -> dict[str, Any]:
         spec.pop(key, None)
     for layer in spec["layer"]:
         for channel in {"color", "strokeDash"} & layer.get("encoding", {}).keys():
-            layer["encoding"][channel]["legend"] = None  # one legend serves the whole page
+            layer["encoding"][channel]["legend"] = None  # the one above serves all charts of its part
     return spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 
 

@@ -18,17 +18,13 @@ import polars as pl
 
 from superarm.experiments.measures import over_runs
 from superarm.report.theme import Style
+from superarm.report.ticks import decades, written
 
 ISOLATE = alt.param(name="isolate", value=[])
 CHOSEN = "length(isolate) == 0 || indexof(isolate, datum.policy) >= 0"
 CROWD = 10  # policies; with more, their bands would hide the lines
-MOST_DECADES = 6  # that a scale with a zero shows
 DRAWN = 200  # rounds that a curve shows at most: more than that is beyond a screen's pixels
 DIGITS = 6  # significant digits of the numbers in a chart: far below a pixel
-POWERS = (
-    "datum.value >= 1e5 || datum.value > 0 && datum.value < 1e-3 "
-    "? format(datum.value, '.0e') : format(datum.value, ',~f')"
-)
 
 
 def curves(
@@ -64,12 +60,13 @@ def curves(
     axis = alt.Axis(tickCount=ticks, format=".0%") if percent else alt.Axis(tickCount=ticks)
     up = alt.Y("mean:Q").title(y).scale(scale).axis(axis)
     base = alt.Chart().encode(x=round_axis(curve), color=colour(looks, () if alone else there))
-    band = base.mark_area(clip=True, strokeWidth=0).encode(
+    band = base.mark_rule(strokeWidth=3) if is_one_round(curve) else base.mark_area(clip=True, strokeWidth=0)
+    band = band.encode(
         y=alt.Y("low:Q").title(y).scale(scale).axis(axis),
         y2="high:Q",
         opacity=_isolated(0.13) if crowded else seen(0.13, 0.015),
     )
-    line = base.mark_line(strokeWidth=1.8, strokeJoin="round").encode(y=up, opacity=seen(1, 0.1))
+    line = base.mark_line(strokeWidth=1.8, strokeJoin="round", point=dots_of(curve)).encode(y=up, opacity=seen(1, 0.1))
     if not alone:
         line = line.encode(strokeDash=dashes(looks, there))
     hover = alt.selection_point(
@@ -138,10 +135,10 @@ def intervals(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str) ->
     """
     powers = decades(table["p10"].min(), table["p90"].max())
     scale = alt.Scale(type="log", domain=[powers[0], powers[-1]], nice=False)
-    axis = alt.Axis(values=powers, labelExpr=POWERS, grid=True, labelOverlap=True, labelFlush=False)
+    axis = alt.Axis(values=powers, labelExpr=written(powers), grid=True, labelOverlap=True, labelFlush=False)
 
     def across(field: str) -> alt.X:
-        return alt.X(f"{field}:Q").title("milliseconds a round (log scale)").scale(scale).axis(axis)
+        return alt.X(f"{field}:Q").title("milliseconds per round (log scale)").scale(scale).axis(axis)
 
     names = {"p10": "10 %", "p25": "25 %", "median": "median", "p75": "75 %", "p90": "90 %"}
     tooltip = [alt.Tooltip(f"{field}:Q").title(f"{text} (ms)").format(",.3~r") for field, text in names.items()]
@@ -169,7 +166,7 @@ def bounded(
     there = present(curve, looks)
     powers = decades(curve["value"].min(), curve["value"].max())
     up = alt.Y("value:Q").title(f"{y} (log scale)").scale(type="log", domain=[powers[0], powers[-1]], nice=False)
-    up = up.axis(values=powers, labelExpr=POWERS, labelOverlap=True)
+    up = up.axis(values=powers, labelExpr=written(powers), labelOverlap=True)
     tooltip = [
         alt.Tooltip("policy:N"),
         alt.Tooltip("kind:N"),
@@ -183,8 +180,8 @@ def bounded(
     last = int(_ends(curve, "t")[1])
     highest = base.transform_filter(f"datum.t == {last}").transform_aggregate(value="max(value)", groupby=["kind", "t"])
     layers: list[alt.Chart] = [
-        lines.transform_filter("datum.kind == 'regret'").mark_line(strokeWidth=2.2),
-        lines.transform_filter("datum.kind == 'bound'").mark_line(strokeWidth=1),
+        lines.transform_filter("datum.kind == 'regret'").mark_line(strokeWidth=2.2, point=dots_of(curve)),
+        lines.transform_filter("datum.kind == 'bound'").mark_line(strokeWidth=1, point=dots_of(curve, size=20)),
         highest.mark_text(align="right", dx=-2, dy=-9).encode(text="kind:N"),
     ]
     return panel(layers, thinned(curve), title, height)
@@ -212,31 +209,6 @@ def thinned(curve: pl.DataFrame, at_most: int = DRAWN) -> pl.DataFrame:
 def _quoted(title: str) -> str:
     """A title as Vega-Lite wants it, which puts it into an expression and escapes nothing but quotes."""
     return re.sub(r"[\\\n\r\t\x85\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", title)
-
-
-def decades(low: Any, high: Any) -> list[float]:
-    """The powers of ten around [low, high], at least two.
-
-    >>> decades(0.3, 20.0)
-    [0.1, 1.0, 10.0, 100.0]
-    """
-    first = math.floor(math.log10(low))
-    last = max(first + 1, math.ceil(math.log10(high)))
-    return [10.0**power for power in range(first, last + 1)]
-
-
-def zero_and_decades(values: Iterable[float]) -> list[float]:
-    """Ticks of a scale that is logarithmic from its first power of ten on, and linear from there down to 0.
-
-    Examples
-    --------
-    >>> zero_and_decades([0.0, 0.3, 20.0])
-    [0.0, 0.1, 1.0, 10.0, 100.0]
-    """
-    positive = [value for value in values if value > 0.0] or [1.0]
-    last = math.floor(math.log10(max(positive))) + 1
-    first = min(last - 1, max(math.floor(math.log10(min(positive))), last - MOST_DECADES))
-    return [0.0, *(10.0**power for power in range(first, last + 1))]
 
 
 def rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
@@ -267,9 +239,23 @@ def present(frame: pl.DataFrame, looks: Mapping[str, Style]) -> list[str]:
     return [policy for policy in looks if policy in there]
 
 
+def is_one_round(curve: pl.DataFrame) -> bool:
+    """Whether all of the curve is in one round, where a line has no length."""
+    return curve["t"].n_unique() == 1
+
+
+def dots_of(curve: pl.DataFrame, *, size: int = 60) -> alt.OverlayMarkDef | bool:
+    """What to draw on a line besides: dots where it would not be seen, and otherwise nothing."""
+    return alt.OverlayMarkDef(filled=True, size=size, opacity=1) if is_one_round(curve) else False
+
+
 def round_axis(curve: pl.DataFrame) -> alt.X:
     """The rounds along the horizontal axis."""
-    return alt.X("t:Q").title("round t").axis(tickMinStep=1, tickCount=6).scale(domain=_ends(curve, "t"), nice=False)
+    first, last = _ends(curve, "t")
+    axis = alt.Axis(tickMinStep=1, tickCount=6)
+    if first == last:
+        axis, first, last = alt.Axis(values=[first]), first - 0.5, last + 0.5
+    return alt.X("t:Q").title("round t").axis(axis).scale(domain=[first, last], nice=False)
 
 
 def _ends(frame: pl.DataFrame, *columns: str) -> list[float]:

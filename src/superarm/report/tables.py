@@ -10,12 +10,13 @@ from typing import Any
 import polars as pl
 
 from superarm.calibration.verdict import Finding, Verdict
-from superarm.experiments.claim import TARGETS, UNKNOWN
+from superarm.experiments.claim import TARGETS
 from superarm.experiments.claims import evaluate
 from superarm.experiments.experiment import BENCHMARK, DataKind
 from superarm.experiments.measures import LATE, by_run
 from superarm.report.calibration import Honesty
-from superarm.report.markup import claims_table, part, scrolling, swatch, text
+from superarm.report.earned import WHY_NO_SHARE, earned
+from superarm.report.markup import claims_table, is_judged, name, part, scrolling, swatch, text
 from superarm.report.numbers import number, percent, spread
 from superarm.report.theme import Style
 
@@ -31,9 +32,12 @@ FINDINGS = {
 _Column = tuple[Any, ...]
 
 # The columns of figures: how they are printed, and of what.
+_SHARES: dict[str, _Column] = {
+    "Reward ÷ clairvoyant’s, mean of runs": (spread, "reward_ratio_mean", "reward_ratio_std"),
+    "Reward ÷ clairvoyant’s, pooled": (number, "reward_ratio_pooled"),
+}
+_SUMS: dict[str, _Column] = {"Reward per run": (spread, "reward_mean", "reward_std")}
 _SUMMARY: dict[str, _Column] = {
-    "Reward ÷ benchmark’s, mean of runs": (spread, "reward_ratio_mean", "reward_ratio_std"),
-    "Reward ÷ benchmark’s, pooled": (number, "reward_ratio_pooled"),
     "Super-arm regret, signed": (spread, "super_arm_regret_mean", "super_arm_regret_std"),
     "Super-arm regret, positive part": (spread, "positive_regret_mean", "positive_regret_std"),
     "Group regret": (spread, "group_regret_mean", "group_regret_std"),
@@ -42,48 +46,56 @@ _SUMMARY: dict[str, _Column] = {
     "Promises kept, mean of runs": (percent, "satisfied_mean"),
 }
 _CHOICES: dict[str, _Column] = {
-    "Promises broken a run": (number, "broken"),
+    "Promises broken per run": (number, "broken"),
     "Expected to break": (number, "predicted"),
     "Select, median ms": (number, "select_ms"),
     "Update, median ms": (number, "update_ms"),
     "Smallest α, at the index": (number, "alpha_min"),
 }
 _BRIEF: dict[str, _Column] = {
-    "Reward": (spread, "reward_ratio_pooled", "reward_ratio_spread"),
     "Promises kept": (percent, "satisfied_pooled"),
     "Group regret": _SUMMARY["Group regret"],
-    "Time of a choice, ms": (number, "select_ms"),
+    "Time per choice, ms": (number, "select_ms"),
 }
 
 
 def brief(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
-    """What matters most, one row a policy, the most promises kept first."""
+    """What matters most, one row per policy, the most promises kept first."""
     rows = table.sort("satisfied_pooled", descending=True, nulls_last=True, maintain_order=True).iter_rows(named=True)
-    body = [_row(row["policy"], looks, _printed(row, _BRIEF)) for row in rows]
-    caption = (
-        "<p><b>Reward</b> is a share of the reward of the best choice that keeps every promise, over all rounds and "
-        "runs together. A promise counts when the policy picks from the group. <b>Group regret</b> is by how much the "
-        "broken promises were missed, summed over a run; the mean over the runs. ± is one standard deviation over the "
-        "runs. The time is the median.</p>"
+    shown = earned(table)
+    share: dict[str, _Column] = {"Reward": (spread, shown.column, shown.spread)}
+    columns = (share if shown.is_share else _SUMS) | _BRIEF
+    body = [_row(row["policy"], looks, _printed(row, columns)) for row in rows]
+    meant = (
+        "is a share of the clairvoyant’s, over all rounds and runs together."
+        if shown.is_share
+        else f"is summed over a run; the mean over the runs. {WHY_NO_SHARE}"
     )
-    return scrolling("Results by policy", _head(_BRIEF), body) + caption
+    caption = (
+        f"<p><b>Reward</b> {meant} A promise counts when the policy picks from the group. <b>Group regret</b> is by "
+        "how much the broken promises were missed, summed over a run; the mean over the runs. ± is one standard "
+        "deviation over the runs. The time is the median.</p>"
+    )
+    return scrolling("Results by policy", _head(columns), body) + caption
 
 
 def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
-    """The summary, one row a policy: its results, and how super arms were chosen."""
+    """The summary, one row per policy: its results, and how super arms were chosen."""
     words = {"status": "What the solver says of the index"}
     if not table["kind"].is_null().all():
         words["kind"] = "Why this choice, share of the rounds"
+    columns = (_SHARES if earned(table).is_share else _SUMS) | _SUMMARY
     body, chosen = [], []
     for row in table.iter_rows(named=True):
-        texts = (f'<td class="words">{text(row[name] or "–")}</td>' for name in words)
-        body.append(_row(row["policy"], looks, _printed(row, _SUMMARY)))
+        said = row if _solves(row) else {**row, "status": None}
+        texts = (f'<td class="words">{text(said[name] or "–")}</td>' for name in words)
+        body.append(_row(row["policy"], looks, _printed(row, columns)))
         chosen.append(_row(row["policy"], looks, _printed(row, _CHOICES), *texts))
     caption = (
         "<p>Some numbers appear twice, computed in two ways. <b>Mean of runs</b>: a ratio for each run, then their "
         "mean ± one sample standard deviation. <b>Pooled</b>: sums over all runs first, then one ratio, as at the top "
         "of the page; a run in which there was little to earn counts for little. Regrets are summed over the rounds of "
-        "a run. <b>Super-arm regret</b> is the reward missed, beside the best choice that keeps every promise. It is "
+        "a run. <b>Super-arm regret</b> is the reward missed, beside the clairvoyant’s. It is "
         "negative where a policy earned more by breaking promises; the positive part counts only rounds with less.</p>"
     )
     how = (
@@ -92,8 +104,13 @@ def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
         "index): it says how good a choice is by these, not by the truth. α is the share of the best possible value "
         "that it has proved.</p>"
     )
-    figures = scrolling("Summary by policy", _head(_SUMMARY), body)
+    figures = scrolling("Summary by policy", _head(columns), body)
     return caption + figures + how + scrolling("Choices and times by policy", _head(_CHOICES, words.values()), chosen)
+
+
+def _solves(row: Mapping[str, Any]) -> bool:
+    """Whether a policy chooses by a solver: rules and random choices state neither a share proved nor a kind."""
+    return row["policy"] == BENCHMARK or row["alpha_min"] is not None or row["kind"] is not None
 
 
 def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
@@ -139,7 +156,9 @@ def _by_kind(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
         return ""
     figures = "".join(f'<th scope="col" class="figure">{name}</th>' for name in ("Broken", "Expected to break"))
     head = f'{_OPENING}<th scope="col">Rounds</th>{figures}<th scope="col">Verdict</th></tr></thead>'
-    caption = "<p>The same by kind of round: too many broken promises of one kind could hide behind another.</p>"
+    caption = (
+        "<p>The same by kind of round: too many broken promises in one kind could be hidden by few in another.</p>"
+    )
     return caption + scrolling("Promises by kind of round", head, body)
 
 
@@ -164,7 +183,7 @@ def _printed(row: Mapping[str, Any], columns: Mapping[str, _Column]) -> list[str
 
 def _row(policy: str, looks: Mapping[str, Style], figures: Sequence[str], *more: str) -> str:
     """A policy's row: its name, figures, and cells of other kinds."""
-    head = f'<th scope="row">{swatch(looks[policy])}{text(policy)}</th>'
+    head = f'<th scope="row">{swatch(looks[policy])}{name(policy)}</th>'
     return f"<tr>{head}{''.join(map(_figure, figures))}{''.join(more)}</tr>"
 
 
@@ -179,8 +198,8 @@ def _finding(verdict: Verdict | None) -> str:
     return f'<td class="verdict {kind}"><span class="icon" aria-hidden="true">{icon}</span>{words}</td>'
 
 
-KEPT = 0.99  # share of touched groups that should be satisfied
-_MEASURES = ("Reward ÷ optimum’s", "Group regret", f"Satisfied after round {LATE}", "Broken / predicted")
+KEPT = 0.99  # share of touched groups that should keep their promise
+_MEASURES = ("Reward ÷ clairvoyant’s", "Group regret", f"Kept after round {LATE}", "Broken / predicted")
 
 
 def problems(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
@@ -194,9 +213,9 @@ def problems(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
     found = {policy: mine for (policy,), mine in runs.group_by("policy", maintain_order=True)}
     body = f"""\
 <p>Every run is a problem of its own. A ✗ marks problems in which less than {KEPT:g} of the groups touched after round \
-{LATE} kept their promise. Expected are the broken promises that a policy expected by its own probabilities. A problem \
-reads: promise, dimension D, kernel with lengthscale l, mean number of groups G, size K (=K: exactly so many; W: whole \
-groups), noise n, and whether groups have caps.</p>
+{LATE} kept their promise. Predicted is the number of broken promises that follows from the policy's own \
+probabilities. A problem is written as: promise, dimension D, kernel with lengthscale l, mean number of groups G, size \
+K (=K: exactly so many; W: whole groups), noise n, and whether groups have caps.</p>
 <h3>All problems together</h3>
 {_overview(found)}
 <h3>Problem by problem</h3>
@@ -206,7 +225,7 @@ groups), noise n, and whether groups have caps.</p>
 
 
 def _overview(found: Mapping[str, pl.DataFrame]) -> str:
-    heads = (f"Satisfied at least {KEPT:g}", "Reward, mean", "Reward, least", "Group regret, median", _MEASURES[3])
+    heads = (f"Kept at least {KEPT:g}", "Reward, mean", "Reward, least", "Group regret, median", _MEASURES[3])
     body = []
     for policy, runs in found.items():
         judged = runs.drop_nulls("satisfied_late")
@@ -218,12 +237,12 @@ def _overview(found: Mapping[str, pl.DataFrame]) -> str:
             *(number(rewards.mean()), number(rewards.min()), number(regret)),
             _against(int(runs["broken"].sum()), predicted),
         )
-        body.append(f'<tr><th scope="row">{text(policy)}</th>{"".join(map(_figure, cells))}</tr>')
+        body.append(f'<tr><th scope="row">{name(policy)}</th>{"".join(map(_figure, cells))}</tr>')
     return scrolling("All problems together", _head(heads), body)
 
 
 def _table(found: Mapping[str, pl.DataFrame], described: Sequence[str]) -> str:
-    groups = "".join(f'<th scope="col" colspan="{len(_MEASURES)}">{text(policy)}</th>' for policy in found)
+    groups = "".join(f'<th scope="col" colspan="{len(_MEASURES)}">{name(policy)}</th>' for policy in found)
     names = "".join(f'<th scope="col" class="figure">{name}</th>' for name in _MEASURES) * len(found)
     head = f'<tr><th scope="col" rowspan="2">Problem</th>{groups}</tr><tr>{names}</tr>'
     rows = {policy: {row["run"]: row for row in mine.iter_rows(named=True)} for policy, mine in found.items()}
@@ -248,7 +267,7 @@ def _cells(row: Mapping[str, Any] | None) -> str:
 
 def _failures(policy: str, runs: pl.DataFrame, described: Sequence[str]) -> str:
     failed = [described[run] for run in runs.filter("failed")["run"] if 0 <= run < len(described)]
-    said = f"<summary>{text(policy)}: below {KEPT:g} in {len(failed)} of {len(runs)} problems</summary>"
+    said = f"<summary>{name(policy)}: below {KEPT:g} in {len(failed)} of {len(runs)} problems</summary>"
     items = "".join(f"<li>{text(description)}</li>" for description in failed)
     return f"<details>{said}<ul>{items}</ul></details>\n" if failed else ""
 
@@ -258,9 +277,9 @@ def _against(broken: int, predicted: float | None) -> str:
 
 
 def targets(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
-    """The targets with their verdicts; nothing where none was measured."""
+    """The targets with their verdicts; nothing where none was judged."""
     found = evaluate(frame, TARGETS, synthetic=manifest.get("data_kind") == DataKind.SYNTHETIC)
-    if all(target.verdict == UNKNOWN for target in found):
+    if not any(map(is_judged, found)):
         return ""
-    name = "Targets of the cautious policy"
-    return part("targets", name, claims_table(found, name=name, against="Target"))
+    title = "Targets of the cautious policy"
+    return part("targets", title, claims_table(found, about=title, against="Target"))

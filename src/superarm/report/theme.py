@@ -17,7 +17,7 @@ import polars as pl
 
 from superarm import chart_style
 from superarm.experiments import measures
-from superarm.experiments.results import complete, settings_in
+from superarm.experiments.results import base_and_settings, complete, settings_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +27,11 @@ class Style:
     light: str
     dark: str
     dash: tuple[int, ...]
-    base: str = ""  # the policy without its settings
+    base: str = ""  # the policy without its settings, or its own name if that says nothing of them
 
 
 LARGEST = 1e100  # number that is drawn
+TURNING = r"[\u202a-\u202e\u2066-\u2069]"  # letters that turn the direction of what follows them
 
 # The order of this table is the order of legends and tables.
 _KNOWN = {
@@ -61,13 +62,15 @@ def checked(frame: pl.DataFrame) -> pl.DataFrame:
     """The results with every column, in the order of legends, runs and rounds; or an error on what is missing.
 
     Numbers that no chart can show are undefined, and so is what is computed from them. Letters that no XML file may
-    hold are replaced.
+    hold, or that turn the direction of what follows, are replaced.
     """
     numbers = pl.col(pl.Float64)
     undefined = numbers.abs() >= LARGEST  # true of NaN
     frame = measures.checked(frame).with_columns(
         pl.when(undefined).then(math.nan).otherwise(numbers).name.keep(),
-        pl.col("policy", "base").str.replace_all(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{fffe}\x{ffff}]", "\ufffd"),
+        pl.col("policy", "base")
+        .str.replace_all(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{fffe}\x{ffff}]", "\ufffd")
+        .str.replace_all(r"[\x{202a}-\x{202e}\x{2066}-\x{2069}]", "\ufffd"),
     )
     places = {policy: number for number, policy in enumerate(ordered(frame))}
     return frame.sort(pl.col("policy").replace_strict(places, return_dtype=pl.Int64), "run", "t")
@@ -109,10 +112,17 @@ def styles(frame: pl.DataFrame) -> dict[str, Style]:
     parts = _parts(frame)
     plain = _base_styles(dict.fromkeys(base for base, _ in parts.values()))
     variants: dict[str, list[str]] = {}
+    taken = {name for name, (base, _) in parts.items() if name == base}
     for name, (base, settings) in parts.items():
-        if settings:
+        # A second policy of the same base and no settings, under a name of its own, must look different too.
+        if settings or (name != base and base in taken):
             variants.setdefault(base, []).append(name)
+        else:
+            taken.add(base)
     looks = {name: plain[base] for name, (base, _) in parts.items()}
+    for name, (base, settings) in parts.items():
+        if not _says(name, base, settings):
+            looks[name] = replace(looks[name], base=name)
     blend = 1.0 if len(variants) == 1 else 0.4
     for base, names in variants.items():
         own = plain[base]
@@ -121,8 +131,14 @@ def styles(frame: pl.DataFrame) -> dict[str, Style]:
             share = rank / max(1, len(names) - 1)
             light = _between((own.light, _between(_RAMP_LIGHT, share)), blend)
             dark = _between((own.dark, _between(_RAMP_DARK, share)), blend)
-            looks[name] = Style(light=light, dark=dark, dash=dashes[rank % len(dashes)], base=base)
+            looks[name] = replace(looks[name], light=light, dark=dark, dash=dashes[rank % len(dashes)])
     return looks
+
+
+def _says(name: str, base: str, settings: Mapping[str, Any]) -> bool:
+    """Whether the name of a policy is its base with these settings, and not one that a user gave it."""
+    said, with_these = base_and_settings(name)
+    return said == base and settings_in(with_these) == settings
 
 
 def _base_styles(bases: Collection[str]) -> dict[str, Style]:
@@ -145,6 +161,13 @@ def bases_of(looks: Mapping[str, Style]) -> list[str]:
     return list(dict.fromkeys(style.base for style in looks.values()))
 
 
+def _looks_of_bases(looks: Mapping[str, Style]) -> list[Style]:
+    bases = bases_of(looks)
+    own = {base: looks[base] for base in bases if base in looks and looks[base].base == base}
+    others = _base_styles([base for base in bases if base not in own])
+    return [own.get(base) or others[base] for base in bases]
+
+
 def config(looks: Mapping[str, Style], *, dark: bool = False, page: bool = False) -> dict[str, Any]:
     """The Vega-Lite configuration of a chart of these policies: the only place where their colours are decided.
 
@@ -158,7 +181,7 @@ def config(looks: Mapping[str, Style], *, dark: bool = False, page: bool = False
         for an HTML page, which brings its own background
     """
     category = [style.dark if dark else style.light for style in looks.values()]
-    ordinal = [style.dark if dark else style.light for style in _base_styles(bases_of(looks)).values()]
+    ordinal = [style.dark if dark else style.light for style in _looks_of_bases(looks)]
     return chart_style.config(category, ordinal, dark=dark, page=page)
 
 

@@ -14,12 +14,12 @@ from superarm.environments.wrong import BEYOND
 from superarm.experiments.kinds import STUDY, TOGETHER, by_kind
 from superarm.report import theme
 from superarm.report.figure import Figure
-from superarm.report.markup import part, scrolling, swatch, text
+from superarm.report.markup import name, part, scrolling, swatch, text
 from superarm.report.numbers import number, percent
 from superarm.report.panels import colour, panel, seen
 
 _HEADS = (
-    *("Kept", "Stated", "Certified, broken", "Reward ÷ benchmark’s", "Runs without a pick"),
+    *("Kept", "Stated", "Certified, broken", "Reward ÷ clairvoyant’s", "Runs without a pick"),
     *("Select, mean ms", "Update, mean ms"),
 )
 
@@ -99,7 +99,7 @@ def section(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
         body = [_row(kind, rows[kind]) for kind in kinds if kind in rows]
         heads = "".join(f'<th scope="col" class="figure">{head}</th>' for head in ("Runs", *_HEADS))
         head = f'<table class="summary"><thead><tr><th scope="col">What is wrong</th>{heads}</tr></thead>'
-        title = f"<h3>{swatch(looks[policy])}{text(policy)}</h3>"
+        title = f"<h3>{swatch(looks[policy])}{name(policy)}</h3>"
         tables.append(title + scrolling(f"Worlds of {text(policy)}", head, body))
     told = f"""\
 <p>Every run is a world of its own, in which something is not as the policies were told. Kept: the share of the \

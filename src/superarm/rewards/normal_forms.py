@@ -1,13 +1,13 @@
 """Normal forms of "this subgroup keeps its promise", from which solvers work.
 
-Each form states the constraint for many groups at once: per-arm arrays are (n,), per-group arrays (G,),
-and ``groups`` gives the group of each arm. The tolerance of the predicate is already inside. A subgroup
-A below is never empty: an untouched group promises nothing.
+Each form states the constraint for many groups at once: per-arm arrays are (n,), per-group arrays (G,), and ``groups``
+gives the group of each arm. The tolerance of the predicate is already inside. A subgroup A below is never empty: a
+group that is not touched has no promise to keep.
 
 Every form has three methods. ``attainable``, (G,), says which groups have a good subgroup at all. ``whole`` says by how
-much each group, taken as a whole, keeps its promise, and what that may be off by: within it only the predicate knows.
-``has_size`` says whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``, is good, by its
-extreme subgroup of that size.
+much each group, taken as a whole, keeps its promise, and how large the rounding error may be; within that error only
+the predicate decides. ``has_size`` says whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``,
+is good, by its extreme subgroup of that size.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray
+from superarm.arguments import Array, IntArray, is_hashable
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.groups import Groups
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
@@ -59,8 +59,4 @@ def promises_of(constraint: Any, groups: Groups) -> tuple[Promise, ...]:
 
 def _kind(constraint: Constraint) -> Hashable:
     """Equal rewards of equal sense are one promise; a reward that cannot be hashed equals itself only."""
-    try:
-        hash(constraint.reward)
-    except TypeError:
-        return id(constraint.reward), constraint.sense
-    return constraint.reward, constraint.sense
+    return constraint.reward if is_hashable(constraint.reward) else id(constraint.reward), constraint.sense

@@ -14,6 +14,9 @@ from superarm.rewards.normal_forms import Dispersion, Filter, WeightedSum, Witne
 from superarm.rewards.reward import exact_sum
 from superarm.storage import storable
 
+VAST = 1e200  # thresholds from which on sums of distances to them might be no numbers
+SHARE = 2.0**-64  # of such distances, which then have one: a power of 2 rounds nothing
+
 
 @storable
 @equal_by_value
@@ -66,10 +69,10 @@ class Mean(Comparable):
         self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
     ) -> WeightedSum:
         """Mean >= gamma iff the sum of (outcome - gamma) is >= 0, for any count."""
-        slack = tolerance(thresholds)[groups]
-        return WeightedSum(
-            weights=sense.sign * (outcomes - thresholds[groups]) + slack, least=np.zeros(len(thresholds))
-        )
+        share = np.where(np.abs(thresholds) > VAST, SHARE, 1.0)
+        distances = sense.sign * (outcomes * share[groups] - (share * thresholds)[groups])
+        weights = distances + (share * tolerance(thresholds))[groups]
+        return WeightedSum(weights=weights, least=np.zeros(len(thresholds)))
 
 
 @equal_by_value

@@ -50,11 +50,11 @@ def key_of(request: Asked, *, needed: bool = False) -> str | None:
     """The key under which the same request may come again."""
     key = request.headers.get("idempotency-key")
     if key is None and needed:
-        raise InvalidArgument("Idempotency-Key", "a header by which a repetition is known for one", "none")
+        raise InvalidArgument("Idempotency-Key", "a header that marks a repeated request", "none")
     if key is None:
         return None
     if not (0 < len(key) <= 200 and key.isascii() and key.isprintable()):
-        raise InvalidArgument("Idempotency-Key", "1 to 200 printable letters of ASCII", safe_repr(str(key))[:99])
+        raise InvalidArgument("Idempotency-Key", "1 to 200 printable ASCII characters", safe_repr(str(key))[:99])
     return str(key)
 
 

@@ -25,7 +25,7 @@ class Partition(Sent, frozen=True, kw_only=True):
 
 
 class ColumnSent(Sent, frozen=True, kw_only=True):
-    """A named feature: ``numbers``, or categories as ``labels``, each once, with a code for each arm, from 0."""
+    """A named feature: ``numbers``, or ``labels`` (each once) with ``codes``, the number of each arm's label from 0."""
 
     name: str
     numbers: list[float] | UnsetType = UNSET
@@ -40,9 +40,9 @@ Contexts = Named | list[list[float] | ColumnSent]
 class PromiseSent(Sent, frozen=True, kw_only=True):
     """A promise to groups.
 
-    ``reward`` is how the outcomes of the arms of a group count together: "sum", "mean", "max" or others. ``sense`` is
-    "<=" or ">=". ``thresholds`` is one number, or one for each group. ``groups`` has the numbers of the groups that are
-    promised something; without it all are.
+    ``reward`` says how the outcomes of a group are combined: "sum", "mean", "max" or others. ``sense`` is "<=" or ">=".
+    ``thresholds`` is one number, or one for each group. ``groups`` has the numbers of the groups that are promised
+    something; without it all are.
     """
 
     reward: Any
@@ -133,7 +133,7 @@ class ValueSent(Sent, frozen=True, kw_only=True):
 
 
 class RecordSent(Sent, frozen=True, kw_only=True):
-    """Somebody else's decision: the round, the arms they picked, the outcomes, and perhaps with what probabilities."""
+    """Somebody else's decision: the round, the arms they picked, the outcomes, and perhaps the probabilities."""
 
     round: RoundSent
     arms: list[Label]
@@ -146,9 +146,9 @@ class SessionSent(Sent, frozen=True, kw_only=True):
     """A new session.
 
     ``policy`` has the name of a class as ``policy``, and its parameters; or it is base64 of a saved policy. Outcomes
-    outside ``outcome_range`` are refused. After ``deadline`` seconds a decision no longer waits, and ``silence`` are
-    then the outcomes that did not come. A correction is learnt by itself after ``rebase_after`` seconds. A compaction
-    keeps whole rounds for ``keep_rounds`` seconds.
+    outside ``outcome_range`` are refused. After ``deadline`` seconds a decision no longer waits, and ``silence`` then
+    stands for the outcomes that did not come. The policy learns a correction by itself after ``rebase_after`` seconds.
+    A compaction keeps whole rounds for ``keep_rounds`` seconds.
     """
 
     name: Name
@@ -278,8 +278,8 @@ class LabelSent(Sent, frozen=True, kw_only=True):
 class RedactionTold(Told, frozen=True, kw_only=True):
     """The erased decisions and catalogues, and the first event from which the journal can be replayed.
 
-    ``finished`` is false while something of them is left: another reader keeps the log of the file. The next call that
-    writes ends it.
+    ``finished`` is false while the log of the file still holds erased data, because another connection reads it. The
+    next call that writes empties the log.
     """
 
     decisions: list[str]

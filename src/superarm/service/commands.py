@@ -14,6 +14,7 @@ from rich.table import Table
 from superarm.errors import InvalidArgument, SuperarmError
 from superarm.sessions.stores.postgres.address import from_command, is_url
 from superarm.terminal import Json, console, plain_errors, print_json
+from superarm.words import to_install
 
 if TYPE_CHECKING:
     from superarm.sessions.stores.shelf import Shelf
@@ -22,11 +23,11 @@ STORE = "superarm.db"
 Store = Annotated[
     str,
     typer.Option(
-        help="File of the sessions, made if need be; or a file that holds the URL of a database; or env:VARIABLE.",
+        help="File of the sessions, created if needed; or a file that contains the URL of a database; or env:VARIABLE.",
         envvar="SUPERARM_STORE",
     ),
 ]
-token = typer.Typer(no_args_is_help=True, help="Make, list and revoke tokens of a service.")
+token = typer.Typer(no_args_is_help=True, help="Create, list and revoke tokens of a service.")
 
 
 class _MissingExtra(SuperarmError):
@@ -39,22 +40,22 @@ def _extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        said = f"the service needs {error.name}: install it with  pip install 'superarm[serve]'"
+        said = f"the service needs {error.name}: {to_install('serve')}"
         raise _MissingExtra(said) from None
 
 
 def serve(
     store: Store = STORE,
-    bind: Annotated[str, typer.Option(help="HOST:PORT; beyond this machine only where there are tokens.")] = (
+    bind: Annotated[str, typer.Option(help="HOST:PORT; other machines can connect only if there are tokens.")] = (
         "127.0.0.1:8000"
     ),
-    root_path: Annotated[str, typer.Option(help="Path under which a proxy serves it, as /superarm.")] = "",
+    root_path: Annotated[str, typer.Option(help="Path under which a proxy serves it, such as /superarm.")] = "",
     forwarded_allow_ips: Annotated[
-        str, typer.Option(help="Addresses of proxies whose X-Forwarded-* headers are believed, with commas.")
+        str, typer.Option(help="Addresses of proxies whose X-Forwarded-* headers are trusted, separated by commas.")
     ] = "",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
-    rate: Annotated[int, typer.Option(min=1, help="Requests a second of one token, or of one address.")] = 2000,
-    queue: Annotated[int, typer.Option(min=1, help="Requests of one session that may wait.")] = 64,
+    rate: Annotated[int, typer.Option(min=1, help="Requests per second for one token, or for one address.")] = 2000,
+    queue: Annotated[int, typer.Option(min=1, help="Requests that may wait for one session.")] = 64,
 ) -> None:
     """Make decisions over HTTP, and show on a page whether promises are kept."""
     with plain_errors():
@@ -91,13 +92,15 @@ def _shelf(store: str, *, makes: bool = False) -> Iterator[Shelf]:
 
 @token.command()
 def create(
-    scopes: Annotated[str, typer.Option(help="Some of read,decide,observe,correct,admin,metrics, with commas.")],
-    sessions: Annotated[str, typer.Option(help="A name, or a pattern as 'shop-*'.")] = "*",
-    days: Annotated[float | None, typer.Option(help="After which it is over; by default never.")] = None,
-    note: Annotated[str, typer.Option(help="For what it is, in your words.")] = "",
+    scopes: Annotated[
+        str, typer.Option(help="Some of read,decide,observe,correct,admin,metrics, separated by commas.")
+    ],
+    sessions: Annotated[str, typer.Option(help="Name of a session, or a pattern such as 'shop-*'.")] = "*",
+    days: Annotated[float | None, typer.Option(help="Days until it expires; by default never.")] = None,
+    note: Annotated[str, typer.Option(help="What it is for, in your words.")] = "",
     store: Store = STORE,
 ) -> None:
-    """Make a token, and print it: this once, as only a digest of it is kept."""
+    """Create a token and print it. It is shown only this once, because only a digest of it is kept."""
     with _shelf(store, makes=True) as shelf, _extra():
         from superarm.service import tokens
 
@@ -108,7 +111,7 @@ def create(
 
 @token.command("list")
 def list_tokens(store: Store = STORE, as_json: Json = False) -> None:
-    """All tokens, without their secrets."""
+    """List all tokens, without their secrets."""
     with _shelf(store) as shelf, _extra():
         from superarm.service import tokens
 
@@ -125,8 +128,10 @@ def list_tokens(store: Store = STORE, as_json: Json = False) -> None:
 
 
 @token.command()
-def revoke(id: Annotated[str, typer.Argument(help="As 'superarm token list' shows it.")], store: Store = STORE) -> None:
-    """Make a token worth nothing; a service that runs knows it within two seconds."""
+def revoke(
+    id: Annotated[str, typer.Argument(help="Id of the token, as 'superarm token list' shows it.")], store: Store = STORE
+) -> None:
+    """Revoke a token; a running service refuses it within two seconds."""
     with _shelf(store) as shelf, _extra():
         from superarm.service import tokens
 

@@ -56,7 +56,7 @@ class Job(Generic[A]):
         if self.wait is not None and self.steps is not None:
             try:
                 self.value = finished(self.steps, self.wait)
-            except BaseException as error:
+            except BaseException as error:  # as above
                 self.error = error
 
     def tell(self) -> None:

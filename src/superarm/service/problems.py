@@ -24,6 +24,8 @@ from superarm.errors import (
     UsedKey,
     safe_repr,
 )
+from superarm.service.fields import fields_at
+from superarm.words import meant
 
 PROBLEM = "application/problem+json"
 LONGEST = 500  # letters of what came that are sent back
@@ -80,19 +82,26 @@ class Busy(Refused):
         super().__init__(503, "busy", detail, headers={"Retry-After": str(AGAIN)})
 
 
-def unreadable(error: Exception) -> Exception:
-    """What to answer to a body that is no JSON, or not the JSON that is expected."""
+def unreadable(error: Exception, kind: type[msgspec.Struct]) -> Exception:
+    """What to answer to a body that is no JSON, or not the JSON of the kind that is expected."""
     if not isinstance(error, msgspec.ValidationError):
         return Refused(400, "unreadable-body", f"the body cannot be read: {error}"[:LONGEST])
     said, _, path = str(error).partition(" - at `")
+    path = path.rstrip("`")
     found = re.match(r"Expected (.*), got (.*)", said)
     if found:
         expected, came = found[1], found[2]
+    elif field := re.match(r"Object contains unknown field `(.*)`", said, re.DOTALL):
+        fields = fields_at(kind, path)
+        expected = f"no other fields than {', '.join(fields)}"
+        came = f"{safe_repr(field[1])[:LONGEST]}{meant(field[1], fields)}"
+    elif field := re.match(r"Object missing required field `(.*)`", said):
+        expected, came = f"the field {field[1]}", "none"
     elif "matching regex" in said:
         expected, came = "letters, digits and ._~-, beginning with a letter or digit", "other text"
     else:
         expected, came = said.removeprefix("Expected "), "something else"
-    return InvalidArgument(path.rstrip("`").lstrip("$").lstrip(".") or "body", expected, came)
+    return InvalidArgument(path.lstrip("$").lstrip(".") or "body", expected, came)
 
 
 def answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:

@@ -21,7 +21,7 @@ All calls of `superarm serve`. If you are new to it, read [a service in five min
 
 - If the service has tokens, send one with each call: `Authorization: Bearer sa_...`. The list of all calls says
   which scope it needs.
-- Bodies and answers are JSON if nothing else is said. A body needs a `Content-Type`.
+- Bodies and answers are JSON unless stated otherwise. A body needs a `Content-Type`.
 - A call either does everything or changes nothing. It is durable before the service answers.
 - If a call breaks off, repeat it. A decision or a record has an `Idempotency-Key`: under the same key the service
   answers with the first result and does nothing twice. Known outcomes that come again change nothing.
@@ -75,7 +75,8 @@ def _scope(scope: str) -> str:
 
 def _operation(method: str, path: str, operation: Mapping[str, Any], scope: str) -> str:
     lines = [f"## {method.upper()} {path}\n", f"**{operation['summary']}.** Scope: {_scope(scope)}.\n"]
-    lines += [_wrapped(_flat(words)) + "\n" for words in [operation.get("description")] if words]
+    if words := operation.get("description"):
+        lines.append(_wrapped(_flat(words)) + "\n")
     for each in operation.get("parameters", ()):
         needed = "" if each.get("required") else ", optional"
         lines.append(_item(f"`{each['name']}` ({each['in']}{needed}): {each.get('description', '')}"))

@@ -113,7 +113,7 @@ class Sessions:
             await self.held(name)
         except StoreUnavailable:
             raise
-        except Exception as error:
+        except Exception as error:  # of whatever its policy is made of
             logger.error("session %r cannot be opened: %s", name, error)
 
     async def readable(self, names: Sequence[str]) -> tuple[list[tuple[str, Session]], dict[str, str]]:

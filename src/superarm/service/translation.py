@@ -42,7 +42,7 @@ def read(body: bytes, kind: type[B]) -> B:
         found: B = decoder.decode(body)
         return found
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:  # ValidationError is a DecodeError
-        raise unreadable(error) from None
+        raise unreadable(error, kind) from None
 
 
 def round_of(sent: bodies.RoundSent, found: Arms | None = None) -> tuple[Round, bool]:
@@ -100,7 +100,7 @@ def lines_of(body: bytes) -> pl.DataFrame:
     try:
         lines = LINE.decode_lines(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise unreadable(error) from None
+        raise unreadable(error, bodies.OutcomeLine) from None
     kinds = {type(line.arm) for line in lines}
     if len(kinds) > 1:
         raise InvalidArgument("arm", "numbers of arms, or ids that are text, in all lines", "both")

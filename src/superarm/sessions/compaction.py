@@ -1,4 +1,4 @@
-"""Retention: less is kept of what is old, by an event, and only where the journal still gives the present state."""
+"""Retention: an event reduces what is kept of old decisions, if the journal still gives the present state."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Compaction:
     Attributes
     ----------
     slim
-        rounds of which only the picked arms are kept from now on
+        number of rounds of which only the picked arms are kept from now on
     archived
-        decisions of which only is kept that they were made
+        number of decisions of which only the fact that they were made is kept
     since
         the event up to which nothing can be replayed any more; 0: all can
     folder
-        that the archived events were exported into; None where none were
+        folder that the archived events were exported into; None if none were
     shrunk
-        whether room that was set free could be given back to the disk; False while others read the file
+        whether freed space could be returned to the disk; False while others read the file
     notes
         what was not done, and why
     """

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, as_floats, check_frame
+from superarm.arguments import Array, as_floats, check_frame, is_hashable
 from superarm.errors import Conflict, InvalidArgument, UnknownDecision, safe_repr
 from superarm.round import Round
 from superarm.sessions.decision import Receipt
@@ -102,7 +102,7 @@ def _by_decision(frame: Any) -> tuple[dict[Any, Rows], dict[Any, int]]:
     for row, (id, arm, one, two, sample) in enumerate(zip(decisions, arms, *pairs, samples, strict=True)):
         if not isinstance(id, str):
             raise InvalidArgument("frame", "ids of decisions", _at(safe_repr(id), row, "decision"))
-        if not _is_hashable(arm):
+        if not is_hashable(arm):
             raise InvalidArgument("frame", "numbers or ids of arms", _at(safe_repr(arm), row, "arm"))
         first.setdefault(id, row)
         rows = told.setdefault(id, {})
@@ -111,15 +111,6 @@ def _by_decision(frame: Any) -> tuple[dict[Any, Rows], dict[Any, int]]:
         pairs_of.append([float(one), float(two)])
         numbers.append(row)
     return told, first
-
-
-def _is_hashable(arm: Any) -> bool:
-    """Whether it can be looked up; some types only say so."""
-    try:
-        hash(arm)
-    except TypeError:
-        return False
-    return True
 
 
 def _merged(

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from superarm.arguments import IntArray
 from superarm.selection import Kind, Selection
+from superarm.selection.text import in_words
+from superarm.words import counted
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,6 +57,14 @@ class Decision:
     def kind(self) -> Kind | None:
         """Why a policy that certifies picked the arms; None from other policies."""
         return self.selection.kind
+
+    def __str__(self) -> str:
+        key = "" if self.key is None else f", key {self.key!r}"
+        return f"decision {self.id}, round {self.t}, {self.state}{key}\n{in_words(self.selection, self.arm_ids)}"
+
+    def __repr__(self) -> str:
+        arms = counted(len(self.arms), "arm")
+        return f"Decision(id={self.id!r}, t={self.t}, state={self.state!r}, {arms})"  # the selection is long
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """What happened in a session: facts, and events that hold one each; all else is derived from them.
 
-A fact is plain data, so that an event is a line of JSON. What is large in it, as a round, is named by its digest and
-kept beside it as a *part*, once however often it recurs.
+A fact is plain data, so that an event is a line of JSON. Large content, such as a round, is named by its digest and
+kept beside the event as a *part*, once however often it recurs.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Withdrawn:
 
 @dataclass(frozen=True, kw_only=True)
 class Expired:
-    """Nothing more is waited for; silent cells are taken to have the values that the session was told, if any."""
+    """The session stops waiting; silent cells get the values that the session was given for silence, if any."""
 
     kind: ClassVar[str] = "expired"
     sample: ClassVar[str] = ""
@@ -113,7 +113,7 @@ class Expired:
 
 @dataclass(frozen=True, kw_only=True)
 class Corrected:
-    """A cell has another value than was told, at once; the policy learns it when it is rebased."""
+    """A cell gets another value than was reported, at once; the policy learns it when it is rebased."""
 
     kind: ClassVar[str] = "corrected"
     decision: str
@@ -141,7 +141,7 @@ class Rebased:
 
 @dataclass(frozen=True, kw_only=True)
 class Configured:
-    """The session goes on with another policy, taught by all events so far with the values now in force."""
+    """The session continues with another policy, taught by all events so far with the values now in force."""
 
     kind: ClassVar[str] = "configured"
     policy: str  # digest of the part that holds it
@@ -149,7 +149,7 @@ class Configured:
 
 @dataclass(frozen=True, kw_only=True)
 class Redacted:
-    """All that was known of a decision but that it was made is erased; the policy is taught anew without it."""
+    """Everything about a decision is erased, except that it was made; the policy is taught again without it."""
 
     kind: ClassVar[str] = "redacted"
     decision: str
@@ -157,7 +157,7 @@ class Redacted:
 
 @dataclass(frozen=True, kw_only=True)
 class Compacted:
-    """Less is kept of old decisions: of some rounds the picked arms alone, of others only that they were decided on."""
+    """Less is kept of old decisions: only the picked arms of some rounds, only the fact of a decision for others."""
 
     kind: ClassVar[str] = "compacted"
     slim: int = 0  # rounds
@@ -167,7 +167,7 @@ class Compacted:
 
 @dataclass(frozen=True, kw_only=True)
 class Moved:
-    """The session goes on where the last bits may differ: see :mod:`superarm.sessions.fingerprint`."""
+    """The session continues where the last bits may differ: see :mod:`superarm.sessions.fingerprint`."""
 
     kind: ClassVar[str] = "moved"
     fingerprint: str
@@ -192,7 +192,7 @@ KINDS: dict[str, Any] = {fact.kind: fact for fact in get_args(Fact)}
 
 
 def usual(cls: Any) -> dict[str, Any]:
-    """What the fields of a class hold where nobody says anything."""
+    """The default values of the fields of a class."""
     return {each.name: each.default for each in dataclasses.fields(cls)}
 
 
@@ -209,11 +209,11 @@ class Event:
     seq
         from 1, without gaps
     at
-        seconds since 1970 by the writer's clock, for people: nothing is derived from it
+        seconds since 1970 by the writer's clock, for people to read; nothing is derived from it
     fact
         what happened
     key
-        by which the caller may ask again for the same
+        the key of the call; with it the caller can ask again
     request
         digest of what was asked under the key
     """
@@ -241,12 +241,12 @@ def number_of(values: Pairs) -> int:
 
 
 def to_bytes(fact: Fact) -> bytes:
-    """A fact as JSON, but for what is as usual in it; floats keep all their bits."""
+    """A fact as JSON, without fields that have their default values; floats keep all their bits."""
     return ENCODER.encode(unusual(fact, USUAL[type(fact)])).encode("utf-8")
 
 
 def unusual(value: Any, usual: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a value but for those that are as usual."""
+    """The fields of a value that differ from their defaults."""
     return {name: each for name, each in vars(value).items() if each is not usual[name] and each != usual[name]}
 
 

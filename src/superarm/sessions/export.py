@@ -38,9 +38,9 @@ DECISIONS, OUTCOMES = "decisions.parquet", "outcomes.parquet"
 def exported(store: Store, folder: str | os.PathLike[str], last: int) -> Path:
     """Write a journal up to an event into a folder, made if there is none; an earlier export stays until that is done.
 
-    Everything is made before anything is written. The lines of events say which parts belong to them, and take their
-    place last but for the name of these: whoever is killed leaves the earlier export or the new one, and a reader
-    finds the parts of either.
+    Everything is made before anything is written. The lines of events say which parts belong to them. They are put in
+    place last; only then do the parts get their final name. So a process that is killed leaves the earlier export or
+    the new one, and a reader finds the parts of either.
     """
     path = checked_folder("folder", folder)
     lines: list[str] = []

@@ -22,7 +22,7 @@ TROUBLE = (InvalidArgument, UnsolvableRound)  # of a policy that cannot learn, o
 
 
 class Feedback:
-    """What users tell a session."""
+    """What users report to a session."""
 
     _running: Running
     _notes: tuple[str, ...]
@@ -38,10 +38,10 @@ class Feedback:
         key: str | None = None,
         by: str | None = None,
     ) -> Receipt:
-        """Tell outcomes of picked arms, in any order, in parts, late or again.
+        """Report outcomes of picked arms, in any order, in parts, late or again.
 
-        A cell is one outcome of one arm in one sample: the same value again is known and changes nothing, another value
-        is a :class:`~superarm.errors.Conflict`.
+        A cell is one outcome of one arm in one sample. The same value again changes nothing; another value is a
+        :class:`~superarm.errors.Conflict`.
 
         Parameters
         ----------
@@ -52,11 +52,12 @@ class Feedback:
         outcomes
             (k, 2), NaN where one has not come yet
         noise_std
-            of these outcomes, where the policy can use it
+            standard deviation of the noise of these outcomes, if the policy can use it
         sample
             tells true repetitions of a cell apart
         key
-            of this call: the same call again is answered as before, another one under the same key is a conflict
+            a name for this call: the same call again gets the same answer; another call under the same key is a
+            conflict
         by
             "position" or "id": how arms are named, where arm_ids are whole numbers as well
         """
@@ -70,13 +71,14 @@ class Feedback:
         return (yield from running.steps(lambda: told.observe(running, id, arms, outcomes, noise_std, sample, key, by)))
 
     def observe_many(self, frame: Any, *, by: str | None = None) -> tuple[Receipt, ...]:
-        """Tell the outcomes of many decisions at once, as of a day's file: all of them, or none where one is wrong.
+        """Report outcomes of many decisions at once, such as a day's file: all of them, or none if one is wrong.
 
         Parameters
         ----------
         frame
-            of polars or pandas, a row for each arm, with columns ``decision``, ``arm``, ``outcome_1``, ``outcome_2``,
-            and perhaps ``sample``; missing outcomes have not come yet. The same file may be told again.
+            a polars or pandas frame with a row for each arm and the columns ``decision``, ``arm``, ``outcome_1``,
+            ``outcome_2``, and perhaps ``sample``; missing outcomes have not come yet. You may report the same file
+            again.
         by
             "position" or "id": how arms are named, where arm_ids are whole numbers as well
         """
@@ -94,7 +96,7 @@ class Feedback:
         key: str | None = None,
         by: str | None = None,
     ) -> Receipt:
-        """Give an outcome that is known another value: a fact at once, which the policy learns by :meth:`rebase`.
+        """Give a known outcome another value. Tables show it at once; the policy learns it by :meth:`rebase`.
 
         Parameters
         ----------
@@ -105,11 +107,11 @@ class Feedback:
         outcome
             1 or 2
         value
-            that it has from now on
+            the value from now on
         sample
             of the cell
         reason
-            in your words, for the journal
+            the reason in your words, for the journal
         key
             of this call
         by
@@ -120,13 +122,13 @@ class Feedback:
         return running.do(lambda: told.correct(running, id, arm, outcome, value, sample, reason, key, by))
 
     def rebase(self, *, anew: bool = False) -> Rebase:
-        """Teach the policy anew, from its beginning, with the values now in force; nothing where none was corrected.
+        """Teach the policy again, from its beginning, with the values now in force; does nothing if none was corrected.
 
         Parameters
         ----------
         anew
-            whether to do so where none was corrected too: for a journal that another build of superarm with the same
-            version number wrote, which learns in another way, as :meth:`verify` says
+            teach the policy again even if nothing was corrected. This is for a journal written by another build of
+            superarm with the same version number, which learns differently; :meth:`verify` says when it is needed
         """
         taught = flag("anew", anew)
         return self._running.do(lambda: told.rebase(self._running, anew=taught))
@@ -141,14 +143,14 @@ class Feedback:
             self._notes += () if note in self._notes else (note,)
 
     def expire(self, id: str | None = None) -> tuple[str, ...]:
-        """Wait no longer for decisions whose deadline is over; which they are. :meth:`decide` does so by itself.
+        """Stop waiting for decisions whose deadline has passed, and return them. :meth:`decide` does so by itself.
 
-        Where the policy cannot learn from the silence of one, it learns nothing from it, and ``notes`` say so.
+        If the policy cannot learn from the silence of a decision, it learns nothing from it, and ``notes`` say so.
 
         Parameters
         ----------
         id
-            of a decision for which nobody waits from now on, whatever its deadline; None: those that are overdue
+            id of one decision to stop waiting for, whatever its deadline; None: all decisions that are overdue
         """
         now, running = time.time(), self._running
         if id is not None:
@@ -180,7 +182,7 @@ class Feedback:
         by: str | None = None,
         counted: bool = False,
     ) -> Receipt:
-        """Learn from somebody else's choice, as from a log: the way to start with what is known already.
+        """Learn from somebody else's choice, for example from a log. Use it to start with what is known already.
 
         Parameters
         ----------
@@ -191,7 +193,7 @@ class Feedback:
         outcomes
             (k, 2), NaN where one has not come yet; it may follow by :meth:`observe`
         probabilities
-            (k,) with which each arm was picked, where lots were drawn; None where not
+            (k,) probability with which each arm was picked, if the choice was random; None if it was not
         key
             of this call
         by
@@ -209,10 +211,10 @@ class Feedback:
 
         A label erases these decisions as a whole, with the arms and outcomes of all others in them:
         ``decisions(label=...)`` shows beforehand which. A label that occurs in none is refused. The policy is taught
-        anew without them. That a decision was made, its id, number and key stay. What it was like before cannot be
-        replayed any more; exports and copies of the file are yours to erase.
-        While another connection reads, the log beside the file (``-wal``) keeps what was erased: ``finished`` is False
-        then, and the next call that writes, or the next start, ends it.
+        again without them. The journal still knows that a decision was made, and its id, number and key. The policy as
+        it was before can no longer be replayed. You must erase exports and copies of the file yourself. While another
+        connection reads, the log beside the file (``-wal``) keeps what was erased. Then ``finished`` is False, and the
+        next call that writes, or the next start, empties the log.
 
         Parameters
         ----------
@@ -227,13 +229,13 @@ class Feedback:
         return replace(found, finished=not getattr(self._running.store, "remembers", False))
 
     def played(self, id: str) -> None:
-        """Say that a decision was acted upon, whatever comes of it; outcomes say so too."""
+        """Report that a decision was acted upon, even if no outcome ever comes; reporting outcomes says the same."""
         self._running.do(lambda: operations.played(self._running, id))
 
     def withdraw(self, id: str) -> None:
-        """Say that a decision was not acted upon and never will be; nothing is waited for any more.
+        """Report that a decision was not acted upon and never will be; the session stops waiting for its outcomes.
 
-        Its key is used up: to ask for it again is a :class:`~superarm.errors.Conflict`, a new key decides anew. One
-        that picked nothing cannot be withdrawn.
+        Its key is used up: asking with it again is a :class:`~superarm.errors.Conflict`; use a new key to decide again.
+        A decision that picked nothing cannot be withdrawn.
         """
         self._running.do(lambda: operations.withdraw(self._running, id))

@@ -140,7 +140,7 @@ class Journal(Generic[S]):
         """Commit what was taken; what fails is told to those who waited for it."""
         try:
             append()
-        except BaseException as error:
+        except BaseException as error:  # also of a thread that is called away: others wait for what it took
             with self._held, self._changing:
                 failed, self._waiting = self._waiting, []
                 if failed:

@@ -52,7 +52,7 @@ class Looks:
 
     @property
     def seq(self) -> int:
-        """Number of the last event, which changes whenever anything does."""
+        """Number of the last event; it changes whenever anything changes."""
         return self._running.durable().seq
 
     @property
@@ -62,23 +62,23 @@ class Looks:
 
     @property
     def settings(self) -> Settings:
-        """What the session was told when it began, beside its policy."""
+        """The settings that the session was opened with, besides its policy."""
         return self._running.settings
 
     def state(self, id: str) -> str:
-        """How a decision or record stands."""
+        """State of a decision or record."""
         self._running.durable()
         return self._running.standing(id).state
 
     def decision(self, id: str | None = None, *, key: str | None = None, t: int | None = None) -> Decision:
-        """A decision that the policy made, as it stands now.
+        """A decision that the policy made, with its present state.
 
         Parameters
         ----------
         id
-            of the decision, or the beginning of it where no other begins so; or None
+            id of the decision, or the beginning of it if no other id begins like this; or None
         key
-            under which it was asked for; or None
+            key of the decision; or None
         t
             number of its round; or None
         """
@@ -99,11 +99,11 @@ class Looks:
         label
             of a group, or an arm id: only those in whose rounds it occurs, which ``redact(label=...)`` would erase
         state
-            only those that stand so
+            only those in this state
         after
-            only those that were made after the event of this number, as ``seq`` tells
+            only those made after the event with this number (see ``seq``)
         limit
-            at most so many
+            at most this many
         """
         after, limit = _page(after, limit)
         wanted = None if state is None else one_of("state", state, STATES)
@@ -127,7 +127,7 @@ class Looks:
         return decisions_frame(store, islice(store.standings(out=True, after=after), limit))
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """What happened after the event of a number, in order: everything that is known follows from it."""
+        """The events after the one with this number, in order; all that the session knows follows from its events."""
         after, _ = _page(after, None)
         self._running.durable()
         return iter(self._running.store.events(after))
@@ -140,14 +140,15 @@ class Looks:
     def promises(self) -> pl.DataFrame:
         """One row for every promise to a group that a decision touched.
 
-        ``probability`` is what the policy stated when it decided; ``kept`` is by the outcomes that somebody told, the
-        means of their samples, and null while one of the group is missing. Noise tips promises near their thresholds.
+        ``probability`` is what the policy stated when it decided. ``kept`` is judged by the reported outcomes (means
+        over samples), and null while an outcome of the group is missing. Noise can decide promises near their
+        thresholds.
         """
         self._running.durable()
         return promises_frame(promised(self._running.store))
 
     def calibration(self) -> pl.DataFrame:
-        """Broken promises beside those predicted, by decision and t; those of which nothing is known are left out.
+        """Broken promises beside predicted ones, by decision and t; decisions that cannot be judged yet are left out.
 
         :func:`superarm.calibration.promises_verdict` judges it.
         """
@@ -155,9 +156,9 @@ class Looks:
         return calibration_frame(promised(self._running.store))
 
     def rebases(self) -> pl.DataFrame:
-        """One row for every time that the policy was taught corrected values, by :meth:`rebase` or by itself.
+        """One row for every time that the policy was taught corrected values, by :meth:`rebase` or automatically.
 
-        ``decisions`` are those that were made since the first value that was wrong; they stay what they are.
+        ``decisions`` are those made since the first wrong value; they stay as they are.
         """
         import polars as pl
 
@@ -190,7 +191,7 @@ class Looks:
         id, key, t
             which decision: see :meth:`decision`
         most
-            alternatives that are shown
+            how many alternatives are shown
         """
         running = self._running
         decision = self.decision(id, key=key, t=t)
@@ -220,7 +221,7 @@ class Looks:
     def export(self, folder: str | os.PathLike[str]) -> Path:
         """Write the whole journal, and tables of decisions and outcomes, into a folder: JSON lines and Parquet.
 
-        :meth:`superarm.Session.restore` makes a session of it again.
+        :meth:`superarm.Session.restore` makes a session from it.
         """
         store = self._running.store
         for _ in range(TRIES):
@@ -231,7 +232,7 @@ class Looks:
         raise Conflict("others erased or compacted while the journal was written; export it again")
 
     def verify(self) -> Verified:
-        """Look through the whole journal, and replay it: whether it is whole and gives the present state."""
+        """Read and replay the whole journal, to check that it is complete and gives the present state."""
         store = self._running.store
         for _ in range(TRIES):
             state = self._running.durable()

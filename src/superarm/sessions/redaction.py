@@ -1,4 +1,4 @@
-"""Erasure: all that is known of a decision but that it was made, in the journal and in the policy."""
+"""Erasure: everything about a decision, except that it was made, leaves the journal and the policy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from superarm.storage.labels import plain
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """What was erased, and since which event the journal can be replayed as it was: states before it are gone."""
+    """What was erased, and the event from which the journal can be replayed; states before it are gone."""
 
     decisions: tuple[str, ...]
     replayable_from: int

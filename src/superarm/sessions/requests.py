@@ -32,7 +32,7 @@ def checked_text(argument: str, value: Any, *, empty: bool = False) -> str:
     """Some text, not too long."""
     if not isinstance(value, str) or len(value) > LONGEST or not (value or empty) or "\0" in value:
         least = 0 if empty else 1
-        raise InvalidArgument(argument, f"text of {least} to {LONGEST} letters", safe_repr(value))
+        raise InvalidArgument(argument, f"text of {least} to {LONGEST} characters", safe_repr(value))
     check_text([value], argument)
     return str(value)
 

@@ -79,7 +79,7 @@ def finished(steps: Steps[A], wait: Wait | None = None) -> A:
         while True:
             try:
                 wait.journal.wait(wait.ticket)
-            except BaseException as error:
+            except BaseException as error:  # the steps alone know what to undo
                 wait = steps.throw(error)
             else:
                 wait = next(steps)

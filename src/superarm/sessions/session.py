@@ -68,7 +68,7 @@ class Session(Feedback, Looks):
 
     def _unlearnt(self) -> str:
         many = self._running.state.corrected
-        return f"{counted(many, 'correction')} not yet learnt: rebase()" if many else ""
+        return f"{counted(many, 'correction')} not learnt yet: call rebase()" if many else ""
 
     @classmethod
     def open(
@@ -90,7 +90,7 @@ class Session(Feedback, Looks):
         ----------
         path
             path of the file; or the URL of a PostgreSQL database, ``postgresql://user:password@host/database``, with
-            the extra ``superarm[postgres]``; or a store (see :func:`superarm.check_store`)
+            the extra ``postgres``; or a store (see :func:`superarm.check_store`)
         policy
             policy of a new session; for an existing session None, or the policy that it began with
         name
@@ -125,7 +125,7 @@ class Session(Feedback, Looks):
         try:
             beginning = start.begin(store, policy, given)
             return cls(Running(store, beginning), beginning.notes)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: nobody else could close it
             store.close()
             raise
 

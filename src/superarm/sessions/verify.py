@@ -15,7 +15,7 @@ from superarm.sessions.snapshots import digest_of_state, state_of
 from superarm.sessions.stores.store import Store
 from superarm.words import counted
 
-CLOSE = 1e-8  # up to which policies agree that learnt elsewhere
+CLOSE = 1e-8  # difference up to which policies that learnt elsewhere count as equal
 SHOWN = 3
 ANEW = (
     "where nothing else is wrong, another build of superarm with the same version number wrote this journal and learnt "
@@ -35,16 +35,16 @@ class Verified:
     decisions
         how many of them made a decision
     exact
-        whether a replay from the first event gave every bit of the present state; False where part of it came about
-        under another fingerprint, where 1e-8 is asked for
+        whether a replay from the first event gave every bit of the present state; False if part of it was made under
+        another fingerprint, where differences up to 1e-8 are allowed
     faults
         what is wrong, in words; empty where all is well
     since
-        the event up to which nothing can be replayed any more, as it is archived; 0: all can
+        the event up to which nothing can be replayed any more, because it is archived; 0: everything can be replayed
     slim
         rounds of which only the picked arms are kept: they can be replayed, but not explained
     archived
-        decisions of which only is kept that they were made
+        decisions of which only the fact that they were made is kept
     redacted
         decisions that were erased
     replayable_from
@@ -141,7 +141,7 @@ def verified(store: Store, state: State, here: str) -> Verified:
 
 
 def disagreement(replayed: State, state: State, exact: bool) -> str:
-    """In what a replayed state is not the present one, where every bit is asked for or 1e-8; nothing where it is."""
+    """How a replayed state differs from the present one, in any bit or by more than 1e-8; empty if it does not."""
     if exact:
         same = digest_of_state(replayed) == digest_of_state(state)
         return "" if same else f"a replay gives another state: {_few(replayed, state, 0.0)}; {ANEW}"

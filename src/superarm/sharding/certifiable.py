@@ -1,7 +1,7 @@
 """What a worker does with one shard for the cautious policy: it sends the arms that certified super arms may need.
 
 The policy searches with indices mu + f z sigma of the second outcome, f from -1 to 2, which are convex combinations of
-both ends: who beats an arm in score and at both ends beats it at every f (T5). Wider standard deviations and effects of
+both ends: who beats an arm in score and at both ends beats it at every f (T4). Wider standard deviations and effects of
 groups are in sigma already, so that they change nothing. What the policy looks at beside that, it looks for at the top
 of some ranking inside a group: the largest indices, the safest arms, the first in the order of ties, one that teaches.
 """
@@ -23,8 +23,9 @@ from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.cautious.certificates.judge import Judge
 from superarm.policies.cautious.elsewhere import WIDEST
 from superarm.policies.cautious.explore import teaching
+from superarm.policies.cautious.more import REFUSALS
 from superarm.policies.cautious.opening import FEW
-from superarm.policies.cautious.searches import REFUSED, SubsetSearch
+from superarm.policies.cautious.searches import SubsetSearch
 from superarm.posteriors.posterior import Belief, CovaryingPosterior
 from superarm.rewards.dixit_stiglitz import DixitStiglitz
 from superarm.sharding.attainable import Part, parts_of
@@ -147,7 +148,7 @@ def looked_at(search: SubsetSearch, asked: Cautious) -> Mask:
     scores = additive_scores(search.index, round, "a sharded round")
     place = np.empty(len(codes), dtype=np.intp)
     place[search.order] = np.arange(len(codes))
-    more = np.minimum(round.caps, round.feasible.totals(len(round))[1]) + REFUSED
+    more = np.minimum(round.caps, round.feasible.totals(len(round))[1]) + REFUSALS
     width = float(ndtri(1.0 - search.eps)) * std
     towards = search.sign * mean
     kept = _unbeaten(search, scores, towards + width, towards - WIDEST * width, place, more)

@@ -65,7 +65,8 @@ def fit_log(
     prior
         a :class:`~superarm.GaussianProcess` that has seen nothing
     log
-        Parquet files: a pattern as ``"log/*.parquet"``, a folder, or a list; each once, in the order of their names
+        Parquet files: a pattern such as ``"log/*.parquet"``, a folder, or a list; each once, in the order of their
+        names
     contexts, outcomes
         names of the context columns, and of the two outcomes; a missing outcome is null or NaN
     workers
@@ -93,7 +94,7 @@ def fit_log(
     start = time.perf_counter()
     instance("prior", prior, GaussianProcess, "a superarm.GaussianProcess")
     if prior.observations:
-        raise InvalidArgument("prior", "one that has seen nothing", f"one of {prior.observations} outcomes")
+        raise InvalidArgument("prior", "one without observations", f"one of {prior.observations} outcomes")
     columns = checked_columns(contexts, outcomes)
     learning = _learning(learn)
     most, size = whole_number("at_most", at_most, 1, 10_000), whole_number("leaf_rows", leaf_rows, 1, 2**40)

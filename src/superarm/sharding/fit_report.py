@@ -14,7 +14,7 @@ class FitReport:
     rows
         rows of which at least one outcome came
     distinct
-        distinct contexts; an estimate, good to some 1 %, where there are more than 10,000
+        distinct contexts; an estimate, good to about 1 %, where there are more than 10,000
     files, leaves
         what was read, and into how many parts it was cut
     rank

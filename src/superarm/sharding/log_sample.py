@@ -45,7 +45,7 @@ class Look:
 
     @property
     def distinct(self) -> int:
-        """Distinct contexts: their number where all are in the sample, else an estimate, good to some 1 %.
+        """Distinct contexts: their number where all are in the sample, else an estimate, good to about 1 %.
 
         The k-th smallest of n uniform fingerprints is at a share of k / (n + 1) of their range, on average.
         """

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from superarm.errors import InvalidArgument, safe_repr
+from superarm.errors import InvalidArgument, has_repr, safe_repr
 from superarm.storage.labels import plain, stable_bytes
 
 Words = npt.NDArray[np.uint64]
@@ -96,9 +96,7 @@ def _spelled(label: Any) -> bytes:
     try:
         return KEPT + stable_bytes(label)
     except InvalidArgument:
-        kind = type(label)
-        own = kind.__repr__ is not object.__repr__  # type: ignore[comparison-overlap]  # inherited is the same
-        return OTHER + _text(f"{kind.__qualname__} {safe_repr(label) if own else ''}")
+        return OTHER + _text(f"{type(label).__qualname__} {safe_repr(label) if has_repr(label) else ''}")
 
 
 def _number(label: Any) -> bytes:

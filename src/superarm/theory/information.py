@@ -152,8 +152,8 @@ def lambda_star(kernel: Kernel, rounds_of_contexts: RoundsOfContexts, noise_std:
     """lambda*(K) of one output, ``(T,)``: the largest eigenvalue of Sigma_{s-1}(z_s) over the rounds s <= t.
 
     It is between the largest posterior variance of a picked arm (independent arms) and K times the largest prior
-    variance (arms that all are one). Theorem 1 defines it by the covariance of each round's own picks; the matrix
-    named in Lemma 6 is larger, and its proof does not need it. Arguments as for :func:`gains_of_rounds`.
+    variance (identical arms). Theorem 1 defines it by the covariance of each round's own picks; the matrix named in
+    Lemma 6 is larger, and its proof does not need it. Arguments as for :func:`gains_of_rounds`.
     """
     return np.maximum.accumulate(gains_of_rounds(kernel, rounds_of_contexts, noise_std).eigenvalue)
 

@@ -151,7 +151,7 @@ def _parts(data: dict[Any, Any]) -> list[Any]:
 
 def _check_level(level: int, argument: str) -> None:
     if level > DEEPEST:
-        raise InvalidArgument(argument, f"labels of at most {DEEPEST} tuples in each other", "a label of more")
+        raise InvalidArgument(argument, f"labels of at most {DEEPEST} nested tuples", "a label of more")
 
 
 def _codes(data: Any, size: int, argument: str) -> npt.NDArray[np.intp]:
@@ -165,8 +165,8 @@ def _codes(data: Any, size: int, argument: str) -> npt.NDArray[np.intp]:
     return codes.astype(np.intp)
 
 
-def _each(labels: list[Hashable]) -> npt.NDArray[Any]:
-    if set(map(type, labels)) == {int} and all(abs(label) < 2**62 for label in labels):  # type: ignore[arg-type]
+def _each(labels: list[Any]) -> npt.NDArray[Any]:
+    if set(map(type, labels)) == {int} and all(abs(label) < 2**62 for label in labels):
         return np.array(labels, dtype=np.int64)
     return np.fromiter(labels, dtype=object, count=len(labels))
 

@@ -74,7 +74,7 @@ def _value(argument: str, data: Any, level: int) -> Any:
 
 
 def _too_deep(argument: str) -> Any:
-    raise InvalidArgument(argument, f"at most {DEEPEST} classes in each other", "more")
+    raise InvalidArgument(argument, f"at most {DEEPEST} nested classes", "more")
 
 
 def _called(kind: Any, name: str, settings: dict[str, Any], argument: str) -> Any:

@@ -27,9 +27,9 @@ def connect(workers: int | str | Workers = "here") -> Workers:
     ----------
     workers
         a number of processes of this machine, where 1 is this process itself; ``"here"``: this process;
-        ``"processes"``: one a core, ``"processes:8"``: eight; ``"ray:auto"``: the Ray cluster that this machine belongs
-        to, ``"ray:ADDRESS"``: another, ``"ray"``: one of this machine alone (extra ``superarm[cluster]``); or an object
-        that keeps the contract :class:`superarm.Workers`, which is given back
+        ``"processes"``: one per core, ``"processes:8"``: eight; ``"ray:auto"``: the Ray cluster that this machine
+        belongs to, ``"ray:ADDRESS"``: another cluster, ``"ray"``: Ray on this machine alone (extra ``cluster``);
+        or an object that keeps the contract :class:`superarm.Workers`, which is returned as it is
 
     >>> connect(1), connect("processes:2").number
     (Here(number=1, repeated=0), 2)

@@ -45,7 +45,7 @@ class InProcesses:
                     self._end(number)
                     self._repeated += repeats < retries
                     continue
-                except Exception as error:
+                except Exception as error:  # of anybody's task; all others end first
                     errors.append(error)
                 del waiting[number]
             if not waiting:

@@ -125,7 +125,7 @@ def _handed_over(futures: Iterable[Future[Any]]) -> None:
     for _ in range(1000):
         if all(future.running() or future.done() for future in futures):
             break
-        time.sleep(0.001)
+        time.sleep(0.001)  # a second in all, at most
 
 
 def _done(task: Callable[[Any, Item], R], kept: Kept, item: Item) -> R:

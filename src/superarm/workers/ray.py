@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from superarm.errors import InvalidArgument, WorkerLost
+from superarm.words import to_install
 from superarm.workers.threads import one_thread
 from superarm.workers.workers import Item, R, S, Shared, not_done
 
@@ -227,5 +228,5 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise InvalidArgument("workers", "ray for a cluster: pip install 'superarm[cluster]'", str(error)) from None
+        raise InvalidArgument("workers", f"ray for a cluster ({to_install('cluster')})", str(error)) from None
     return ray

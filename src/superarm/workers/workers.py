@@ -39,7 +39,7 @@ class Workers(Protocol):
         ...
 
     def share(self, value: S) -> Shared[S]:
-        """A constant of many tasks, sent to each worker once, and kept as long as what is returned.
+        """Send a constant of many tasks to each worker once; it is kept as long as the returned value.
 
         Its arrays may be read-only where the tasks see them.
         """
@@ -48,21 +48,21 @@ class Workers(Protocol):
     def unordered(
         self, task: Callable[[S, Item], R], items: Iterable[Item], shared: Shared[S], *, retries: int = 3
     ) -> Iterator[tuple[int, R]]:
-        """The number of each item, from 0, and what the task gives for it, in the order in which these come.
+        """The number of each item, from 0, and what the task returns for it, in the order in which results come.
 
-        Few items more than there are workers are taken at a time, so that items may be made while others are worked on.
-        Each task has one BLAS thread: more would fight over the cores, and sums in another order give other bits. An
-        error of a task is raised as it is, and ends all. A task whose worker is killed is begun again, at most
-        ``retries`` times; where that does not help, :class:`superarm.errors.WorkerLost` comes after all other results.
+        Only a few more items than workers are taken at a time, so that items may be made while others are worked on.
+        Each task has one BLAS thread: more would compete for the cores, and sums in another order give other bits. An
+        error of a task is raised as it is, and ends all tasks. A task whose worker is killed is started again, at most
+        ``retries`` times; if that does not help, :class:`superarm.errors.WorkerLost` is raised after all other results.
         """
         ...
 
     def every_node(self, task: Callable[[], R]) -> list[R]:
-        """What the task gives on each machine, to prepare or to describe them."""
+        """What the task returns on each machine; use it to prepare or to describe the machines."""
         ...
 
     def close(self) -> None:
-        """Let go of all workers; the next task starts them again where that is possible."""
+        """Release all workers; the next task starts them again where that is possible."""
         ...
 
 

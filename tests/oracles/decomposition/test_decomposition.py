@@ -332,3 +332,15 @@ def test_more_arms_than_there_are_numbers_for():
     round = Round(t=1, contexts=np.zeros((3, 1)), feasible=Exactly(10**30))
     selection = Decomposition()(np.ones(3), round, GoodSubgroups(round, None))
     assert (selection.status.name, len(selection.arms)) == ("UNDERFILLED", 3)
+
+
+@pytest.mark.parametrize("vast", [9e199, 2e200, 8e307, 1e308, np.finfo(np.float64).max])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_means_with_thresholds_whose_sums_are_no_numbers(vast, sign):
+    """One group with a threshold beyond all others; the referee takes means of all subsets."""
+    index, groups = np.array([3.0, -1.0, 2.0, 0.5, 1.5, 4.0, 1.0, -2.0]), [0, 0, 0, 0, 1, 1, 1, 1]
+    for constraint in (Mean() >= {0: sign * vast, 1: 1.2}, Mean() <= {0: sign * vast, 1: 1.2}):
+        asked = {"groups": groups, "constraint": constraint, "satisfying": index[::-1]}
+        found, expected = (ask(index, oracle=oracle, **asked) for oracle in (Decomposition(), Exhaustive()))
+        assert found.arms.tolist() == expected.arms.tolist()
+        assert (found.value, found.status) == (expected.value, expected.status)

@@ -218,7 +218,7 @@ def test_the_bound_is_transformed() -> None:
 
 def one_group(b: Array, constraint: object, feasible: object = None) -> Instance:
     labels: IntArray = np.zeros(len(b), dtype=np.intp)
-    return instance(labels, np.ones(len(b)), b, constraint, feasible or AtMost(3))  # type: ignore[arg-type]
+    return instance(labels, np.ones(len(b)), b, constraint, feasible or AtMost(3))
 
 
 @pytest.mark.parametrize(

@@ -280,3 +280,15 @@ def test_what_whole_groups_must_break_follows_from_the_second_output():
     )
     judge = Judge(round, posterior, round.contexts, posterior.predict(contexts), EPS)
     assert (judge.at_least() <= judge.whole(np.arange(3)).p_broken).all()
+
+
+def test_a_selection_without_arms_says_why():
+    """Where the policy has given up, and not where the round has no arms, or none is worth anything."""
+    prior = sa.GaussianProcess(sa.SquaredExponential(lengthscale=0.5), noise_std=0.1)
+    policy = sa.CautiousTCGPUCB(prior, learn=False, opening=0)
+    hopeless = sa.Round(t=1, contexts=[[0.1], [0.9]], constraint=sa.Mean() >= 1e6, feasible=sa.AtMost(2))
+    selection = policy.select(hopeless)
+    assert (len(selection.arms), selection.kind) == (0, sa.Kind.CERTIFIED)
+    assert "nothing is picked: no group keeps its promise with the confidence asked for" in str(selection)
+    empty = sa.Round(t=1, contexts=np.empty((0, 1)), constraint=sa.Mean() >= 1e6, feasible=sa.AtMost(2))
+    assert policy.select(empty).note == ""

@@ -46,7 +46,7 @@ def test_the_ledger_never_owes_and_bounds_the_risk(rounds):
         ledger = after(ledger, entry(t), judged(risks))
         assert ledger.balance >= 0.0
         assert len(ledger.entries) <= REMEMBERED
-        if ledger.entries[-1].earned:
+        if ledger.entries[-1].payment is not None:
             risk += sum(risks)
             allowance += EPS * max(1, len(risks))
     assert risk <= allowance + 1e-9
@@ -68,6 +68,16 @@ def test_the_ledger_by_hand():
     assert tried.balance == pytest.approx(4 * SHARE * EPS + SHARE * EPS - 0.015)
     assert after(tried, tried.entries[-1], judged([0.015])).balance == tried.balance  # it pays once
     assert after(ledger, entry(2), judged([])).balance == pytest.approx(5 * SHARE * EPS)
+
+
+def test_a_round_in_parts_earns_for_all_its_groups_and_pays_for_the_whole():
+    """Arm by arm a group may seem uncertified that is certified as a whole, and the first part touches one group."""
+    at_once = after(Ledger(account=Account(balance=0.1)), entry(1), judged([0.0] * 4))
+    in_parts = Ledger(account=Account(balance=0.1))
+    for risks in ([0.05], [0.05, 0.0], [0.0] * 3, [0.0] * 4):
+        in_parts = after(in_parts, (in_parts.entries or (entry(1),))[0], judged(risks))
+    assert in_parts.account.earned == pytest.approx(at_once.account.earned)
+    assert in_parts.balance == pytest.approx(at_once.balance)
 
 
 def test_a_round_in_parts_is_entered_as_the_whole():
@@ -216,7 +226,9 @@ def test_rounds_that_differ_in_anything_are_two_rounds(other):
     policy = sa.CautiousTCGPUCB(PRIOR, learn=False)
     for round in rounds:
         policy.update(round, [0], [[np.nan, np.nan]])
-    assert policy.ledger.entries == tuple(ledger.entries[0] for ledger in alone)
+    together, apart = policy.ledger.entries, [ledger.entries[0] for ledger in alone]
+    assert [replace(each, payment=None) for each in together] == [replace(each, payment=None) for each in apart]
+    assert None not in [each.payment for each in (*together, *apart)]
     assert 0.0 < policy.ledger.balance == pytest.approx(sum(ledger.balance for ledger in alone))
     policy.update(sa.Round(**{**BASE, **other}), [1, 2], np.full((2, 2), np.nan))  # another part of the second
     assert [entry.arms for entry in policy.ledger.entries] == [(0,), (0, 1, 2)]

@@ -1,6 +1,7 @@
 """Decisions that are out: what they pay and earn, and what the policy does until their outcomes come."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -169,7 +170,7 @@ def plainly(policy, environment, rounds, seed):
 def test_settled_at_once_it_is_the_account_of_the_plain_loop(name):
     """Where nothing is late no selection differs, and balances do by rounding, until an exploring round is entered."""
     environment = Small(CONSTRAINTS[name], FEASIBLE["at most"], 3)
-    make = lambda: sa.CautiousTCGPUCB(PRIOR, learn=False, opening=0.0)  # noqa: E731
+    make = partial(sa.CautiousTCGPUCB, PRIOR, learn=False, opening=0.0)
     covered = 0
     for (mine, ledger), (plain, other) in zip(
         in_turn(make(), environment, 25, 3), plainly(make(), environment, 25, 3), strict=True

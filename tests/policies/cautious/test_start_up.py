@@ -204,6 +204,34 @@ def test_what_promises_demand(constraint, feasible, expected):
     assert demand(a_round(constraint, feasible), belief) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("constraint", "expected"),
+    [
+        (sa.Mean() >= 5.0, (5.0 - 1.0) / 2.0),
+        (sa.Mean() <= 5.0, (5.0 - 1.0) / 2.0),
+        (sa.Mean() >= -5.0, (1.0 + 5.0) / 2.0),
+        (sa.Sum() <= 20.0, (20.0 / 4 - 1.0) / 2.0),  # groups of four
+        (sa.Sum() <= 8.0, (8.0 / 4 - 1.0) / 2.0),
+        (sa.Variance() <= 36.0, 3.0),
+        ({0: sa.Mean() <= 5.0, 1: sa.Mean() >= 2.0}, 0.5),
+        (sa.Count() <= 2.0, 0.0),
+        (None, 0.0),
+    ],
+)
+def test_how_far_promises_are_from_being_just_kept(constraint, expected):
+    belief = Belief(mean=np.full((12, 2), 1.0), std=np.full((12, 2), 2.0))
+    assert demand(a_round(constraint), belief, either_side=True) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("prior", [None, PRIOR], ids=["no prior", "prior"])
+@pytest.mark.parametrize("constraint", [sa.Sum() <= 500.0, sa.Mean() <= 500.0, sa.Mean() >= -500.0, sa.Max() <= 500.0])
+def test_no_promise_is_certain_to_be_kept_before_the_first_outcome(constraint, prior):
+    """In which units outcomes come is not known then: a limit of 500 may be generous, or out of reach."""
+    selection = learner(prior).select(a_round(constraint))
+    assert selection.groups
+    assert all(group.probability < 0.99 for group in selection.groups)
+
+
 def test_the_nearest_arm_decides_what_is_demanded():
     mean, std = np.zeros((12, 2)), np.ones((12, 2))
     mean[4, 1], std[4, 1] = 8.0, 0.5
@@ -281,7 +309,7 @@ def test_the_round_is_respected(constraint, feasible):
 def test_where_there_is_nothing_to_explore_what_the_shy_posterior_certifies_is_played():
     """Noise hides whatever an arm could teach."""
     policy = learner(sa.ExactPosterior(KERNEL, noise_std=20.0))
-    assert policy.select(a_round(sa.Mean() <= 9.0)).kind is sa.Kind.CERTIFIED
+    assert policy.select(a_round(sa.Mean() <= {0: 9.0, 1: 0.5, 2: 0.5})).kind is sa.Kind.CERTIFIED
     assert policy.select(a_round(sa.Mean() <= 0.5)).kind is sa.Kind.ON_CREDIT
 
 
@@ -376,3 +404,14 @@ def test_a_group_whose_outcomes_never_come_does_not_hold_up_all_others(silent):
         policy.update(round, selection.arms, outcomes)
         kinds.append(selection.kind)
     assert set(kinds[start_up.LONGEST + 1 :]) <= {sa.Kind.CERTIFIED, sa.Kind.TRIAL}
+
+
+def test_where_nothing_is_known_more_than_one_group_is_explored():
+    """A group has arms enough for all that is explored, but would not tell how others differ."""
+    x = np.random.default_rng(0).uniform(size=(60, 2))
+    rest = {"constraint": sa.Mean() >= 0.3, "feasible": sa.AtMost(40)}
+    selection = sa.CautiousTCGPUCB().select(sa.Round(t=1, contexts=x, groups=np.arange(60) // 20, **rest))
+    assert selection.kind is sa.Kind.EXPLORING
+    assert len(selection.groups) == 3
+    alone = sa.CautiousTCGPUCB().select(sa.Round(t=1, contexts=x[:20], groups=["only"] * 20, **rest))
+    assert len(alone.arms) >= start_up.OF_A_GROUP_BLIND

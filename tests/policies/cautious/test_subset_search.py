@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.policies.cautious.searches import REFUSED
+from superarm.policies.cautious.more import REFUSALS
 from tests.policies.cautious.small import CONSTRAINTS, EPS, PRIOR, Small, played, search_of
 
 
@@ -45,7 +45,7 @@ def one_by_one(search, best):
     arms, refused = best.arms, 0
     for arm in sorted(set(range(len(search.round))) - set(arms.tolist()), key=lambda arm: -search.index[arm]):
         codes = search.round.grouping.codes
-        if refused == REFUSED or len(arms) >= most:
+        if refused == REFUSALS or len(arms) >= most:
             break
         if np.count_nonzero(codes[arms] == codes[arm]) >= caps[codes[arm]]:
             continue

@@ -121,7 +121,7 @@ def test_the_word_of_the_user_earns_nothing_and_pays_nothing():
     balances = []
     for safe, arms in (([], [0]), ([1], [0, 1]), ([1, 4], [0, 1, 4])):
         policy = sa.CautiousTCGPUCB(PRIOR)
-        policy.update(a_round(safe, sa.Mean() >= {0: -5.0, 1: 5.0, 2: 5.0}), arms, np.full((len(arms), 2), np.nan))
+        policy.update(a_round(safe, sa.Mean() >= {0: -5.0, 1: 0.5, 2: 0.5}), arms, np.full((len(arms), 2), np.nan))
         balances.append(policy.ledger.balance)
     assert balances[0] > 0.0
     assert balances == [balances[0]] * 3

@@ -29,6 +29,7 @@ def test_the_evidence_of_repeats_is_the_density_of_all_rows(effects, distinct):
         values=values,
         present=np.ones((60, 2), dtype=bool),
         noise=np.zeros((60, 2)),
+        aside=np.zeros((60, 2), dtype=bool),
         total=60,
     )
     shape = Shape(base=SquaredExponential(lengthscale=0.7), noise=0.5, mean=0.8, effects=effects)

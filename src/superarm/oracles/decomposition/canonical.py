@@ -26,7 +26,7 @@ LOST = 1e-15  # relative, of a sum of gains in any order
 @cache
 def compiled() -> ModuleType:
     """The compiled loops of the decomposition."""
-    return loops("superarm.oracles.decomposition.compiled", "compiling the exact oracle; some 20 seconds, once")
+    return loops("superarm.oracles.decomposition.compiled", "compiling the exact oracle; about 20 seconds, once")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -5,7 +5,7 @@ beat than the group may give stays (T1 of ``docs/oracles.md``); whoever judges s
 left has the same arms as whoever judges at once (T2). In a block, an item of Dixit-Stiglitz, an arm is beaten by others
 of its block alone: there one takes the place of another under the same root.
 
-Of a group that is whole the best good part of every size is enough (after T4): with these arms any super arm can be
+Of a group that is whole the best good part of every size is enough (T3): with these arms any super arm can be
 made as good as before, whatever the other groups give. It depends on the group alone, so not on where others lie.
 """
 

@@ -109,6 +109,10 @@ class Account:
         """The decision was played: it earns its claim, once."""
         return replace(self, balance=self.balance + payment.claim, earned=self.earned + payment.claim)
 
+    def undone(self, payment: Payment) -> Account:
+        """As if a decision that was confirmed had not been made: it will be judged again, with more of its arms."""
+        return replace(self, balance=self.balance + payment.paid - payment.claim, earned=self.earned - payment.claim)
+
     def withdrawn(self, payment: Payment) -> Account:
         """The decision was not played, and never will be: its payment comes back."""
         return replace(self, balance=self.balance + payment.paid)

@@ -13,9 +13,13 @@ from superarm.policies.cautious.start_up import LEAST
 from superarm.policies.cautious.untried import UntriedGroups
 from superarm.rewards.reward import is_additive
 from superarm.selection import Kind, Selection, Status
-from superarm.selection_text import few
+from superarm.selection.text import few
 
 NAMED = 5  # decisions that a selection says it waits for
+NOTHING = (
+    "nothing is picked: no group keeps its promise with the confidence asked for, and no arm is worth the risk of "
+    "exploring it"
+)
 
 
 def answer(
@@ -56,21 +60,23 @@ def answer(
         belief=search.belief[arms],
         untried=untried,
         waits_for=waits[:NAMED] if kind is Kind.WAITING else (),
-        note=_note(kind, chosen, search, seen),
+        note=_note(kind, chosen, search, seen, status),
     )
 
 
-def _note(kind: Kind, chosen: Candidate, search: Search, seen: int | None) -> str:
+def _note(kind: Kind, chosen: Candidate, search: Search, seen: int | None, status: Status) -> str:
     """What the kind rests on."""
     if kind is Kind.TRIAL:
         return f"on trial: {few([search.round.labels[group] for group in chosen.judged.failing(search.eps).tolist()])}"
+    if kind is Kind.CERTIFIED and status is Status.NO_GOOD_SUBGROUP and len(search.round) and not len(chosen.arms):
+        return NOTHING
     if kind is Kind.CERTIFIED or seen is None:
         return ""
     return f"start-up: {seen} of {LEAST} second outcomes are known, nothing is certified before"
 
 
 def _most(search: Search) -> float:
-    """What no feasible super arm is worth more than, whatever is promised; infinite where u is not a sum inside."""
+    """An upper bound on u of every feasible super arm, whatever is promised; infinite if u is no function of a sum."""
     round = search.round
     if not is_additive(round.reward):
         return math.inf

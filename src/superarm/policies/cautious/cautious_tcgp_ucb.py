@@ -1,10 +1,9 @@
 """Cautious TCGP-UCB: optimistic about rewards, but about promises only as far as the posterior certifies them.
 
 Optimism about constraints breaks promises while it learns. Here every touched group is certified by its own posterior
-probability of keeping its promise; where nothing can be certified a few informative arms are played (EXPLORE) or the
-likeliest groups (ON CREDIT), and what certified rounds leave unused of their allowance of risk pays for trying groups
-that may be good (TRIAL), so that the policy is never stuck. See ``docs/promises.md`` for what is proved and what is
-only observed.
+probability of keeping its promise. Where nothing can be certified, the policy plays informative arms (EXPLORE) or the
+likeliest groups (ON CREDIT). The allowance of risk that certified rounds leave unused pays for trying groups that may
+be good (TRIAL), so the policy is never stuck. See ``docs/promises.md`` for what is proved and what is only observed.
 """
 
 from __future__ import annotations
@@ -311,7 +310,7 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
     def _learn(self, round: Round, observed: Outcomes, judge: Judge) -> None:
         watch = self.watch
         if watch is not None and self.posterior is not None:
-            watch = watch.after(Residuals.of(judge, observed, self.learner.noises(round, observed)), round.t)
+            watch = watch.after(Residuals.of(judge, *self.learner.likely(round, observed)), round.t)
         before = self.learner.model
         self.learner.update(round, observed)
         now = self.learner.model

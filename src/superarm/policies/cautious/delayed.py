@@ -1,8 +1,8 @@
-"""What the cautious policy does about decisions that are out: it takes note, and it waits.
+"""What the cautious policy does about decisions whose outcomes are out: it takes note of them, and it waits.
 
-Outcomes that are out teach nothing yet. Without minding them the same unknown would be explored again by every decision
-until the first outcome comes. So a few decisions explore, and then the policy waits. Certificates rest on what is
-known alone, and are played meanwhile.
+Outcomes that are out teach nothing yet. If the policy ignored them, every decision would explore the same unknown until
+the first outcome comes. So a few decisions explore, and then the policy waits. Certificates rest only on what is known,
+so certified arms are played meanwhile.
 """
 
 from __future__ import annotations

@@ -15,25 +15,27 @@ from superarm.round import Round
 SMALLEST = 1e-300  # of a standard deviation
 
 
-def demand(round: Round, belief: Belief) -> float:
+def demand(round: Round, belief: Belief, *, either_side: bool = False) -> float:
     """How far the arm that is nearest to keeping a promise is from it, in standard deviations of f_2.
 
-    Negative where it is expected to keep it, and 0 where no promise says what an arm must be worth.
+    Negative where it is expected to keep it, and 0 where no promise says what an arm must be worth. ``either_side``:
+    how far the nearest arm is from just keeping or just breaking a promise.
     """
     nearest = [np.inf]
     for promise in round.promises:
-        for levels in _levels(round, promise):
+        for levels in _levels(round, promise, either_side):
             place = np.searchsorted(promise.groups, round.grouping.codes).clip(max=max(len(promise.groups) - 1, 0))
             mine = np.flatnonzero(np.isin(round.grouping.codes, promise.groups[np.isfinite(levels)]))
             level, mean = levels[place[mine]], belief.mean[mine, 1]
             away = level if isinstance(promise.reward, Variance) else promise.sense.sign * (level - mean)
+            away = np.abs(away) if either_side else away
             with np.errstate(over="ignore"):
                 nearest.append(float((away / np.maximum(belief.std[mine, 1], SMALLEST)).min(initial=np.inf)))
     found = min(nearest)
     return found if len(nearest) > 1 and found < np.inf else 0.0
 
 
-def _levels(round: Round, promise: Promise) -> list[Array]:
+def _levels(round: Round, promise: Promise, either_side: bool) -> list[Array]:
     """Each (g,): what every arm of a group must be worth for the promise to be just kept, with few arms or with many.
 
     A variance is met by arms that are its root away from their mean. Of other rewards nothing is known.
@@ -48,7 +50,7 @@ def _levels(round: Round, promise: Promise) -> list[Array]:
             whole = np.array([_of_ones(reward, round, group) for group in promise.groups.tolist()])
             sizes = round.grouping.sizes[promise.groups]
             return [gamma / (whole if round.feasible.whole else least), gamma / (whole * most / sizes)]
-        case Variance() if promise.sense is Sense.AT_LEAST:
+        case Variance() if either_side or promise.sense is Sense.AT_LEAST:
             return [np.sqrt(np.maximum(gamma, 0.0)) + 0.0 * most]
         case _:
             return []

@@ -1,7 +1,7 @@
-"""Arms that lie elsewhere: what a search on some arms of a round must know of all of them, and where that ends.
+"""Arms that lie elsewhere: what a search on some arms of a round must know about all of them.
 
-Whoever shards a round gathers the arms that can matter for certified super arms and trials, and lets the policy decide
-on them. What needs all arms, to explore for one, it asks for; where it cannot be told, :class:`Beyond` says so.
+The code that shards a round gathers the arms that can matter for certified super arms and trials, and lets the policy
+decide on them. Some decisions, such as exploring, need all arms; then the policy raises :class:`Beyond`.
 """
 
 from __future__ import annotations

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from superarm.arguments import IntArray
+from superarm.policies.cautious.account import Payment
 from superarm.round import Round, content_of
 from superarm.storage import storable
 
 
-@storable(upgrade=lambda fields: {**fields, "rest": None})
+def _upgraded(fields: dict[str, Any]) -> dict[str, Any]:
+    """The first versions kept no checksum of the rest, and of a payment only what was paid."""
+    paid, earned = fields.pop("paid", 0.0), fields.pop("earned", False)
+    return {"rest": None, "payment": Payment(paid=paid, claim=0.0) if earned else None, **fields}
+
+
+@storable(upgrade=_upgraded)
 @dataclass(frozen=True, kw_only=True)
 class Entry:
     """What has been reported of a round, and what it has paid and earned."""
@@ -21,8 +29,7 @@ class Entry:
     contexts: int  # a checksum: another round may have the same number
     rest: int | None = None  # a checksum of all else that makes a round; the first version kept none
     arms: tuple[int, ...] = ()
-    paid: float = 0.0
-    earned: bool = False
+    payment: Payment | None = None  # for all arms so far; None where the account does not answer for them
 
     def same_round(self, other: Entry) -> bool:
         """Whether both are of one round."""

@@ -4,8 +4,8 @@ Where nothing is certified, outcomes are needed, but every touched group is a pr
 one, each among those that would teach most (given the arms already added, whose outcomes are not yet known), and among
 these the one that adds least to the expected group regret. For promises "<=" this spreads single arms over the most
 generous groups, for ">=" it stacks arms in the least demanding one. When no arm's f_2 is more uncertain than the noise
-of one outcome, exploring ends: at most 2 gamma / log 2 arms, or whole groups, are ever added so, gamma being the
-information gain of f_2.
+of one outcome, exploring ends. So exploring adds at most 2 gamma / log 2 arms, or whole groups, in all, where gamma is
+the information gain of f_2. What a round adds then (:mod:`~superarm.policies.cautious.more`) touches no further group.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.picked import Picked
 
 MOST_ARMS = 10  # added in a round, but for those that Exactly demands, and two groups where they are picked whole
-NEARLY = 0.9  # share of the largest variance that counts as as informative
+NEARLY = 0.9  # share of the largest variance that counts as equally informative
 NEARLY_WHOLE = 0.5  # the same of whole groups
 AT_ONCE = 1500  # distinct contexts whose covariances are computed together
 
@@ -35,6 +35,7 @@ def explore(
     enough: int = MOST_ARMS,
     risk: float = 1.0,
     nearly: float = NEARLY,
+    of_a_group: int = MOST_ARMS,
     coming: Array | None = None,
 ) -> IntArray:
     """The arms of ``start`` and those that exploring adds.
@@ -42,14 +43,15 @@ def explore(
     ``hopeful``, (G,), marks the groups that may keep their promise; others are left alone, unless ``Exactly`` needs
     them. No more than ``enough`` arms are added, but for those that it demands, and whole groups. Only the first of
     them, and those that it demands, may raise the probability that their group breaks its promise above ``risk``.
-    Single arms of at least ``nearly`` times the largest variance count as as informative. What outcomes that are to
-    come at the points ``coming``, (o, P), will teach is not learnt twice.
+    Single arms of at least ``nearly`` times the largest variance count as equally informative, and no more than
+    ``of_a_group`` are taken from a group. Outcomes still to come at the points ``coming``, (o, P), count as known
+    already.
     """
     feasible = judge.round.feasible
     if feasible.whole:
         most = feasible.most_groups(judge.round.grouping)
         return _whole_groups(start, judge, most, order, hopeful, risk, Uncertainty(judge, coming))
-    return _arms(start, judge, index, order, hopeful, enough, risk, nearly, Uncertainty(judge, coming))
+    return _arms(start, judge, index, order, hopeful, enough, risk, nearly, of_a_group, Uncertainty(judge, coming))
 
 
 class Uncertainty:
@@ -167,12 +169,13 @@ def _arms(
     enough: int,
     risk: float,
     nearly: float,
+    of_a_group: int,
     uncertainty: Uncertainty,
 ) -> IntArray:
     round = judge.round
-    codes, caps = round.grouping.codes, round.caps
     least, most = round.feasible.totals(len(round))
     must_fill = least > 0
+    codes, caps = round.grouping.codes, round.caps if must_fill else np.minimum(round.caps, of_a_group)
     most = min(most, len(start.arms) + (len(round) if must_fill else min(enough, MOST_ARMS)))
     for arm in start.arms:
         uncertainty.pick(int(arm))

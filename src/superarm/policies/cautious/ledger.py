@@ -86,9 +86,9 @@ class Ledger:
     ) -> Ledger:
         """The ledger after the judged groups, all that was reported of a round so far, were played.
 
-        What a round has paid already it does not pay again, and it earns once. One whose uncertified groups the account
-        cannot pay for is no trial but exploration, credit, somebody else's choice, or not yet whole; it only is
-        remembered.
+        A round that is reported in parts is settled anew with each of them, as one: what it paid and earned for fewer
+        arms is undone first. One whose uncertified groups the account cannot pay for is no trial but exploration,
+        credit, somebody else's choice, or not yet whole; it only is remembered.
         """
         account, entry = self._settled(entry, judged, eps, self.may_open(round))
         others = tuple(old for old in self.entries if not old.same_round(entry))
@@ -193,10 +193,10 @@ class Ledger:
         uncertified = float(judged.p_broken[failing].sum())
         # Where nothing is certified a round explores, which no advance is spent on.
         opens = may_open[judged.groups] & bool((judged.promised & ~failing).any())
-        due = max(judged.risk - entry.paid, 0.0)
-        decided = self.account.decide(
-            risk=due,
-            uncertified=max(uncertified - entry.paid, 0.0),
+        before = self.account if entry.payment is None else self.account.undone(entry.payment)
+        decided = before.decide(
+            risk=judged.risk,
+            uncertified=uncertified,
             untried=float(judged.p_broken[failing & opens].sum()),
             touched=int(judged.promised.sum()),
             eps=eps,
@@ -204,9 +204,7 @@ class Ledger:
         if decided is None:
             return self.account, entry
         account, payment = decided
-        if not entry.earned:
-            account = account.confirmed(payment)
-        return account, replace(entry, paid=entry.paid + due, earned=True)
+        return account.confirmed(payment), replace(entry, payment=payment)
 
 
 def places(round: Round) -> int:

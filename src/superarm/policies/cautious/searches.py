@@ -18,14 +18,13 @@ from superarm.indices import optimism
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.cautious.certificates.certificate import Surrogate
 from superarm.policies.cautious.elsewhere import WIDEST
+from superarm.policies.cautious.more import with_more
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.vouched import with_safe
-from superarm.rewards.reward import reward_of
 from superarm.selection import Selection, Status
 
 FIRST = (1.0, 0.7, 0.4)  # factors to begin with
 PASSES = 4  # most solves that improve the factors
-REFUSED = 8  # single arms that may fail to join a super arm before no more are tried
 WIDEN = 1.15  # by which a factor grows that proved too small
 
 
@@ -121,40 +120,8 @@ class SubsetSearch(Search):
         return self.candidate(current.arms[kept], underfilled=current.underfilled or short)
 
     def _with_more(self, best: Candidate) -> Candidate:
-        """Add single arms while the certificate holds: arms that err in opposite ways make a surer set."""
-        least, most = self.round.feasible.totals(len(self.round))
-        if least > 0:  # it has its size already
-            return best
-        caps = self.round.caps
-        counts = np.bincount(self._codes[best.arms], minlength=len(caps))
-        free = (counts < caps)[self._codes]
-        free[best.arms] = False
-        able = self.order[free[self.order]]
-        waiting = able[np.argsort(-self.index[able], kind="stable")]
-        arms, value, refused = best.arms, best.value, 0
-        while len(waiting) and refused < REFUSED and len(arms) < most:
-            # Judged together, each as if it came next: one that is refused changes nothing for those after it.
-            asked = waiting[: REFUSED - refused]
-            certified = self.judge.each([self._group_with(arm, arms) for arm in asked]).p_broken <= self.eps
-            for place in np.flatnonzero(certified).tolist():
-                more = np.sort(np.append(arms, asked[place]))
-                worth = reward_of(self.round.reward, self.index[more], more)
-                if worth > value:
-                    break
-            else:
-                refused, waiting = refused + len(asked), waiting[len(asked) :]
-                continue
-            arms, value, refused, waiting = more, worth, refused + place, waiting[place + 1 :]
-            group = self._codes[asked[place]]
-            counts[group] += 1
-            if counts[group] == caps[group]:
-                waiting = waiting[self._codes[waiting] != group]
-        return best if arms is best.arms else self.candidate(arms)
-
-    def _group_with(self, arm: int, arms: IntArray) -> IntArray:
-        """What ``arms`` take of the group of ``arm``, and that arm."""
-        mine = arms[self._codes[arms] == self._codes[arm]]
-        return np.sort(np.append(mine, arm))
+        limit = np.full(len(self.round.labels), self.eps)
+        return with_more(best, self, limit, most=len(self.round))
 
     def _something_certified(self) -> bool:
         """Whether an empty super arm only means that nothing certified is worth having: asked with every reward 1."""

@@ -5,7 +5,8 @@ long certified 175. So while fewer than 16 outcomes of the second output are kno
 
 - lengthscales are 0.3 times those given (shy);
 - where thresholds lie beyond one prior standard deviation even for the arm nearest to them, variances are multiplied
-  until that is a third of one (wide): what is demanded is never without hope by the prior alone;
+  until that is a third of one (wide): what is demanded is never without hope by the prior alone, and before the
+  first outcome it is never certain to be kept either;
 - safe arms are played, and beside them a few informative ones (EXPLORE), as long as there are any; nothing else is
   certified. Where there are none, what the shy posterior certifies is played, so the policy is never stuck.
 
@@ -27,7 +28,8 @@ from superarm.arguments import Array, IntArray
 from superarm.kernels.kernel import Kernel, rougher
 from superarm.oracles.good_subgroups import GoodSubgroups
 from superarm.policies.cautious.demand import demand
-from superarm.policies.cautious.explore import NEARLY, explore
+from superarm.policies.cautious.explore import MOST_ARMS, NEARLY, explore
+from superarm.policies.cautious.more import with_more_of_groups
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.vouched import with_safe
 from superarm.posteriors.model import Model
@@ -46,6 +48,7 @@ BORNE_OUT = 3.0  # nats by which outcomes must be more probable with the lengths
 COMMON = (0.02, 0.98)  # quantiles between which their squares, made white, lie where scale and noise are right
 MOVED = 1.0  # nats: hyperparameters that were learnt, and not given, are better by more
 NEARLY_BLIND = 0.3  # share of the largest variance that counts as as informative where nothing is known
+OF_A_GROUP_BLIND = 4  # arms explored of a group there: one group alone would not tell how others differ
 FARTHEST = 1e9  # standard deviations; beyond, rounding would be all that is left
 
 
@@ -116,8 +119,12 @@ class Wide:
 
 
 def wide(posterior: CovaryingPosterior, round: Round, points: Array) -> CovaryingPosterior:
-    """A posterior under which what the round demands is within reach; the same where it is already."""
-    farthest = min(demand(round, posterior.predict(points)), FARTHEST)
+    """A posterior under which what the round demands is within reach; the same where it is already.
+
+    Before the first outcome, nothing supports the scale of the prior, so a limit far above it is no more certain to be
+    kept than one far below it is certain to be broken.
+    """
+    farthest = min(demand(round, posterior.predict(points), either_side=not seen(posterior)), FARTHEST)
     return posterior if farthest <= 1.0 else Wide(posterior, WITHIN * farthest)
 
 
@@ -143,11 +150,12 @@ def start(search: Search, seen: int, *, blind: bool = False) -> tuple[Kind, Cand
         enough=left,
         risk=RISK,
         nearly=nearly,
+        of_a_group=OF_A_GROUP_BLIND if blind else MOST_ARMS,
         coming=search.coming,
     )
     if len(arms) > len(known.arms):
         short = len(arms) < round.feasible.totals(len(round))[0]
-        return Kind.EXPLORING, replace(search.candidate(arms), underfilled=short)
+        return Kind.EXPLORING, replace(with_more_of_groups(search.candidate(arms), search), underfilled=short)
     return (Kind.CERTIFIED, known) if len(known.arms) and not _has_room(round, known.arms) else None
 
 

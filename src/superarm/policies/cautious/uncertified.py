@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from superarm.policies.cautious.explore import explore
 from superarm.policies.cautious.lesson import with_lesson
+from superarm.policies.cautious.more import with_more_of_groups
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.trial import on_credit
 from superarm.selection import Kind
@@ -41,6 +42,8 @@ def uncertified(
     arms = explore(known, search.judge, search.index, search.order, hopeful, risk=risk, coming=coming)
     explored = search.candidate(arms)
     if len(arms) > len(known.arms) and not (broke and explored.judged.least_risk > HOPELESS):
+        if learns:
+            explored = with_more_of_groups(explored, search)
         return Kind.EXPLORING, replace(explored, underfilled=known.underfilled)
     chosen = (on_credit(search) or known) if best is None else best
     if best is None and learns:

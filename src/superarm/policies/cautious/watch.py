@@ -81,14 +81,14 @@ class Residuals:
     def of(judge: Judge, observed: Outcomes, noise: Array | None = None) -> Residuals:
         """Of the second outcomes of a round, by the posterior of its judge, which has not seen them.
 
-        ``noise``, (k, 2), holds standard deviations of noise that is not the usual one, NaN where it is.
+        ``noise``, (k,), holds standard deviations of noise that is not the usual one, NaN where it is.
         """
         came = ~np.isnan(observed.values[:, 1])
         arms, values = observed.arms[came], observed.values[came, 1]
         codes, points = judge.round.grouping.codes[arms], judge.points[arms]
         some = _looked_at(codes, points)
         errors = judge.mean(arms[some]) - values[some]
-        own = None if noise is None else np.square(noise[came, 1][some])
+        own = None if noise is None else np.square(noise[came][some])
         covariance = judge.posterior.covariance(points[some])[1]
         return Residuals.from_errors(codes[some], errors, covariance, judge.noise, own)
 

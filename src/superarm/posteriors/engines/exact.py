@@ -4,7 +4,7 @@ The columns of V = L^-1 k(X, C) at such points C are kept. Rows that the factor 
 V_new = L_new^-1 (k(X_new, C) - R V) for new rows [ R | L_new ] of L: O(n K m) for K rows and m points, where solving
 for them again takes O(n^2 m).
 
-Noise below some 1e-7 prior standard deviations is lost in the rounding of the factor, which then takes noises N + J
+Noise below about 1e-7 prior standard deviations is lost in the rounding of the factor, which then takes noises N + J
 for N, J a diagonal of jitter. With alpha = (K + N + J)^-1 y and the weights w of the exact posterior at a candidate,
 the exact mean is ours + w^T J alpha, and the exact variance v is within [v' / (1 + rho), v'] of ours, v', where
 J <= rho N: our weights, put into the variance that w minimises, give v <= v', and w, put into ours, v' <= v + w^T J w,

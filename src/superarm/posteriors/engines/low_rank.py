@@ -54,7 +54,7 @@ IMPROVABLE = 1e-12
 SAMPLE = 500
 # Share by which a box around the data is enlarged on every side.
 MARGIN = 0.05
-# Distinct points (of correlated outputs two for each context) up to which the data are kept, some 200 bytes each;
+# Distinct points (of correlated outputs two for each context) up to which the data are kept, about 200 bytes each;
 # afterwards memory stays as it is.
 REMEMBERED = 100_000
 # Points of a basis that grows without the data: its square is held and worked through every round.

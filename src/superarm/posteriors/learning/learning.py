@@ -47,7 +47,8 @@ class Learning:
     starts
         starting points compared: the values given, the present ones, and others drawn from the prior
     schedule
-        the updates of a policy, counted from 1, after which it learns; None: 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, ...
+        the decisions with outcomes, counted from 1, after which a policy learns; None: 1, 2, 3, 4, 6, 8, 12, 16, 24,
+        32, ... If the outcomes of one come in parts, it learns again whenever they have doubled
     seasons
         periods, in units of t, with which the truth may recur, such as ``(24, 168)`` if t counts hours; a policy adopts
         those that the outcomes support
@@ -87,7 +88,7 @@ class Learning:
             _check_seasons(self.seasons)
 
     def due(self, updates: int) -> bool:
-        """Whether a policy learns after so many updates.
+        """Whether a policy learns after so many decisions with outcomes.
 
         >>> [n for n in range(50) if Learning().due(n)]
         [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48]

@@ -1,8 +1,8 @@
 """Breaks: when outcomes lie far from what was believed, and from which round on the past says nothing of them.
 
-Two steps, as the second is dearer. An :class:`Alarm` adds up, round by round, how much more probable the outcomes are
-if all variances were twice those believed. Where it rings, :func:`break_in` asks from which of the latest rounds
-on outcomes are more probable by the prior alone than given all that came before.
+There are two steps, because the second is expensive. An :class:`Alarm` adds up, round by round, how much more probable
+the outcomes are if all variances were twice those believed. Where it rings, :func:`break_in` asks from which of the
+latest rounds on outcomes are more probable by the prior alone than given all that came before.
 """
 
 from __future__ import annotations
@@ -77,15 +77,15 @@ class Alarm:
 
     @property
     def rings(self) -> bool:
-        """Whether to look what is wrong."""
+        """Whether to search for a break."""
         return max(self.nats) > self.needed
 
     def rings_for(self, output: int) -> bool:
-        """Whether to look at this output."""
+        """Whether to search for a break in this output."""
         return self.nats[output] > self.needed
 
     def answered(self, *, found: bool) -> Alarm:
-        """After a search: if nothing was found, the next alarm takes twice as much."""
+        """The alarm after a search: if nothing was found, it needs twice as much to ring again."""
         return Alarm(needed=RINGS if found else min(2.0 * self.needed, LOUDEST))
 
 
@@ -95,9 +95,9 @@ SILENT = Alarm()
 def breaks(log: Log, shapes: Pair[Shape], noise: Pair[float], belief: Belief | None, alarm: Alarm) -> dict[int, Break]:
     """Of the outputs that the alarm rings for, or one of them does and the other broke, those that broke.
 
-    Noise is taken to be no less than what was given, ``noise``: where outcomes happened to be all alike, as clicks may
-    be, very little of it was learnt, and the first that differs would be a break. ``belief`` at all rows of the log
-    decides it where it is uneven.
+    Noise is taken to be at least what was given, ``noise``. Where outcomes happened to be all alike, as clicks may be,
+    the learnt noise is very small, and the first outcome that differs would look like a break. ``belief`` at all rows
+    of the log decides it where it is uneven.
     """
     found: dict[int, Break] = {}
     for output in (0, 1, 0):

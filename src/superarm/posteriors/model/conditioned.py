@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -26,13 +27,16 @@ Shapes = tuple[Shape, Shape]
 def posterior_of(shapes: Shapes, log: Log, columns: int, belief: Belief | None = None) -> GaussianProcess:
     """The posterior given all rows of the log, which has ``columns`` columns beside the features.
 
-    ``belief`` at these rows is where uneven noise begins. What is believed under the shapes sets the noise, which sets
-    what is believed: a second time is near enough, and once where there are many rows, as they say much already.
+    ``belief`` at these rows is where uneven noise begins. The belief under the shapes determines the noise, and the
+    noise determines the belief. Two iterations are near enough; with many rows one is enough, because they determine
+    the belief already.
     """
     first, second = shapes
     dimension = log.contexts.shape[1]
+    # Always two objects: one would tie the outputs, until they are saved and loaded.
+    kernels = first.kernel(dimension, columns), copy(second.kernel(dimension, columns))
     prior = GaussianProcess(
-        (first.kernel(dimension, columns), second.kernel(dimension, columns)),
+        kernels,
         (first.noise, second.noise),
         mean=_mean(shapes, dimension),
     )
@@ -105,10 +109,10 @@ def shapes_of(posterior: Own, given: Shapes) -> Shapes:
 
 
 def trusted(learnt: Own) -> Own:
-    """The posterior with the hyperparameters that were given, unless what was learnt is more probable by far.
+    """The posterior with the hyperparameters that were given, unless the learnt ones are far more probable.
 
-    Where they are right, learnt ones are better by half of a chi-square of as many degrees of freedom as there are of
-    them, by chance alone, and certificates that rest on chance break.
+    Where the given ones are right, learnt ones look better by chance alone: by half of a chi-square with as many
+    degrees of freedom as hyperparameters. Certificates that rest on chance break.
     """
     given = learnt.rougher(1.0)
     return learnt if learnt.log_marginal_likelihood() > given.log_marginal_likelihood() + TRUST else given

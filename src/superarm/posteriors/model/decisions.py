@@ -1,4 +1,4 @@
-"""How many decisions have had outcomes: what schedules count, however many calls the outcomes of one come in."""
+"""How many decisions have outcomes: schedules count these, however many calls report the outcomes of one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Decisions:
             raise ValueError("decisions of no count")
 
     def after(self, round: Round) -> Decisions:
-        """With a round of which outcomes came; itself where they only follow others of that round."""
+        """With a round whose outcomes came; unchanged if the round was counted already."""
         checksum = checksum_of(round)
         if checksum in self.recent:
             return self

@@ -7,7 +7,8 @@ import math
 from superarm.posteriors.model.conditioned import LEAST, Rows, kind_of
 from superarm.posteriors.model.model import Model
 from superarm.posteriors.model.noise import of_kind, scatter_of_expected
-from superarm.posteriors.model.shape import BINARY, LARGEST, Shape
+from superarm.posteriors.model.shape import BINARY, Shape
+from superarm.round import LARGEST
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
 FEW = 3  # outcomes before a scale is taken from them

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -22,8 +22,21 @@ def group_keys(round: Round) -> Array:
 
 
 @storable(
-    shapes={"contexts": "n D", "keys": "n", "rounds": "n", "values": "n 2", "present": "n 2", "noise": "n 2"},
-    upgrade=lambda fields: {"noise": np.zeros_like(fields["values"]), "forgotten": 0, **fields},
+    shapes={
+        "contexts": "n D",
+        "keys": "n",
+        "rounds": "n",
+        "values": "n 2",
+        "present": "n 2",
+        "noise": "n 2",
+        "aside": "n 2",
+    },
+    upgrade=lambda fields: {
+        "noise": np.zeros_like(fields["values"]),
+        "aside": np.zeros_like(fields["present"]),
+        "forgotten": 0,
+        **fields,
+    },
 )
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Log:
@@ -33,8 +46,9 @@ class Log:
     keys: Array  # (n,)
     rounds: Array  # (n,) t
     values: Array  # (n, 2), 0 where none came
-    present: Mask  # (n, 2) whether one came
+    present: Mask  # (n, 2) whether one came and counts
     noise: Array  # (n, 2) standard deviation of its noise where it was told, 0 where not
+    aside: Mask  # (n, 2) whether one came and is set aside: see :mod:`superarm.posteriors.model.slips`
     total: int = 0  # rows ever
     forgotten: int = 0  # rows that were let go as they say nothing of what is true now
 
@@ -44,12 +58,15 @@ class Log:
         nothing, values = np.empty(0), np.empty((0, 2))
         present = np.empty((0, 2), dtype=np.bool_)
         contexts = np.empty((0, dimension))
-        return Log(contexts=contexts, keys=nothing, rounds=nothing, values=values, present=present, noise=values)
+        return Log(
+            contexts=contexts, keys=nothing, rounds=nothing, values=values, present=present, noise=values, aside=present
+        )
 
     def _check_fields(self) -> None:
         """Every row has an outcome, and no more rows are kept than there were."""
         kept = min(self.total - self.forgotten, MOST)
-        if not self.present.any(axis=1).all() or not len(self) <= kept or (self.noise < 0.0).any():
+        twice = (self.present & self.aside).any() or (self.noise < 0.0).any()
+        if not self.came.any(axis=1).all() or not len(self) <= kept or twice:
             raise ValueError("rows of no log")
 
     def __repr__(self) -> str:
@@ -63,8 +80,21 @@ class Log:
         """Whether nothing was let go."""
         return self.total == len(self) + self.forgotten
 
+    @property
+    def came(self) -> Mask:
+        """(n, 2) whether an outcome came, set aside or not."""
+        return self.present | self.aside
+
+    def with_aside(self, aside: Mask) -> Log:
+        """With these outcomes, (n, 2), set aside, and no others."""
+        return replace(self, present=self.came & ~aside, aside=aside)
+
     def with_rows(self, round: Round, arms: IntArray, values: Array, noise: Array | None = None) -> Log:
         """With outcomes (k, 2) of arms of a round, and their noises where these are told (NaN where one is not)."""
+        return self.with_all_rows(round, arms, values, noise).latest(MOST)
+
+    def with_all_rows(self, round: Round, arms: IntArray, values: Array, noise: Array | None = None) -> Log:
+        """The same before the oldest rows are let go."""
         present = ~np.isnan(values)
         rows = present.any(axis=1)
         told = np.zeros_like(values) if noise is None else np.where(np.isnan(noise) | ~present, 0.0, noise)
@@ -77,9 +107,10 @@ class Log:
             values=values,
             present=present,
             noise=told,
+            aside=np.zeros_like(present),
         )
         names = [field.name for field in fields(self)][:-2]
-        joined = {name: np.concatenate([getattr(self, name), getattr(new, name)])[-MOST:] for name in names}
+        joined = {name: np.concatenate([getattr(self, name), getattr(new, name)]) for name in names}
         return Log(**joined, total=self.total + len(arms), forgotten=self.forgotten)
 
     @property
@@ -100,16 +131,17 @@ class Log:
 
     def since(self, output: int, t: int) -> Log:
         """Without the values of an output from rounds before t."""
-        present = self.present.copy()
-        present[self.rounds < t, output] = False
-        rows = present.any(axis=1)
+        came, old = self.came, self.rounds < t
+        came[old, output] = False
+        rows = came.any(axis=1)
         return Log(
             contexts=self.contexts[rows],
             keys=self.keys[rows],
             rounds=self.rounds[rows],
-            values=np.where(present, self.values, 0.0)[rows],
-            present=present[rows],
-            noise=np.where(present, self.noise, 0.0)[rows],
+            values=np.where(came, self.values, 0.0)[rows],
+            present=(self.present & came)[rows],
+            noise=np.where(came, self.noise, 0.0)[rows],
+            aside=(self.aside & came)[rows],
             total=self.total,
             forgotten=self.forgotten + int((~rows).sum()),
         )
@@ -138,7 +170,7 @@ class Log:
         return np.sort(present[order[:at_most]])
 
     def outcomes(self, output: int) -> Array:
-        """All that came of one output."""
+        """All that came of one output and count."""
         came: Array = self.values[self.present[:, output], output]
         return came
 

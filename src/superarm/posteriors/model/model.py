@@ -25,10 +25,10 @@ from superarm.posteriors.model.log import Log, group_keys, with_columns
 from superarm.posteriors.model.noise import LIMITS, Kinds, noises
 from superarm.posteriors.model.shape import NORMAL, Shape
 from superarm.posteriors.model.standing import LOST, Standing
-from superarm.posteriors.model.story import NAMES
+from superarm.posteriors.model.story import ASIDE, FORGOTTEN, NAMES
 from superarm.posteriors.model.words import shape_in_words
 from superarm.posteriors.outputs import Independent
-from superarm.posteriors.posterior import Posterior
+from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
 from superarm.storage.hashes import keys_of
@@ -117,7 +117,7 @@ class Model:
         return 0.0 if self.shapes is None else self.shapes[1].effects.fresh
 
     def limits(self, output: int) -> tuple[float, float]:
-        """Between which expected outcomes lie."""
+        """The range in which expected outcomes lie."""
         return LIMITS[self.kinds[output] or (NORMAL if self.shapes is None else self.shapes[output].kind)]
 
     def points(self, round: Round) -> Array:
@@ -143,21 +143,19 @@ class Model:
             return posterior, self._points(round, shape.columns)
         return posterior, self.points(round)
 
-    def noises(self, posterior: Posterior, round: Round, observed: Outcomes) -> Array | None:
-        """(k, 2) the noise of outcomes, NaN where it is the usual one, by what is believed before they are known."""
+    def noises(self, observed: Outcomes, belief: Belief) -> Array | None:
+        """(k, 2) the noise of outcomes, NaN where it is the usual one, by what was believed of them before."""
         if self.shapes is None:
             return observed.noise
         told = np.zeros_like(observed.values) if observed.noise is None else np.nan_to_num(observed.noise)
-        if not told.any() and all(shape.kind == NORMAL for shape in self.shapes):
-            return None
-        return noises(self.shapes, told, posterior.predict(self.points(round)[observed.arms]))
+        return noises(self.shapes, told, belief)
 
-    def broken(self, before: Model) -> list[str]:
-        """Messages about new breaks."""
-        return [] if self.since == before.since else [line for line in self.story if line not in before.story]
+    def news(self, before: Model) -> list[str]:
+        """What the user should be warned of at once: breaks and slips found since."""
+        return [line for line in self.story if line.endswith((FORGOTTEN, ASIDE)) and line not in before.story]
 
     def manner(self, learning: Learning) -> Learning:
-        """How shapes are learnt: nearer to what was guessed where nothing was given."""
+        """How shapes are learnt: they stay nearer to the first guess if nothing was given."""
         return learning if self.given is not None else replace(learning, spread=min(learning.spread, SPREAD))
 
     @property
@@ -167,7 +165,7 @@ class Model:
         return kinds or (self.log is not None and bool(self.log.noise.any()))
 
     def told(self, lines: list[str]) -> Model:
-        """With more to tell."""
+        """With more lines of the story."""
         return replace(self, story=(*self.story, *lines)[-LINES:])
 
     def learnt_by(self, posterior: Posterior) -> Shapes:

@@ -32,8 +32,8 @@ def after_breaks(
 ) -> tuple[Model, Posterior]:
     """The model that has forgotten what was before a break, where its alarm rings and there was one.
 
-    What was learnt of scale, smoothness and noise stays, as a first guess. Groups that differ by what is not known yet
-    look like a break in every round that brings others: it must explain more than they could.
+    What was learnt of scale, smoothness and noise stays, as a first guess. Where groups differ in a way that is not
+    known yet, every round with other groups looks like a break. So a break must explain more than group effects could.
     """
     if not model.alarm.rings:
         return model, posterior

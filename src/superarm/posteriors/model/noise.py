@@ -6,9 +6,9 @@ The noise of a shape is that of all its outcomes, unless more is known of some:
 - outcomes are 0 or 1: the variance is p (1 - p), p being what is expected;
 - outcomes are counts: the variance grows with what is expected, by a factor that is learnt (1 for Poisson's).
 
-What is expected is only believed. So a variance follows from the belief of the day, again whenever the model is fitted
-(a Gaussian that matches two moments, not the likelihood itself), and no belief counts as nearer to where the variance
-ends than its own standard deviation: ten clicks in ten do not say that the eleventh is certain.
+The expected value is only believed. So the variance follows from the present belief, and is computed again whenever the
+model is fitted (a Gaussian that matches two moments, not the likelihood itself). No belief counts as nearer to the
+values where the variance vanishes than its own standard deviation: ten clicks in ten do not make the eleventh certain.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ def scatters_as_counts(values: Array, mean: Array, std: Array) -> bool:
 def left_out(values: Array, mean: Array, std: Array, noise: Array) -> Array:
     """(n,) what would be believed of each of these values without itself, given what is believed with all of them.
 
-    Where f given all has the variance s^2, and the noise is n^2, a value pulls the mean towards itself by the share
-    s^2 / n^2. A model that follows every value so is not mistaken for one that knows better.
+    Where f given all has the variance s^2, and the noise is n^2, a value pulls the mean towards itself by the share s^2
+    / n^2. So a model that follows every value is not mistaken for one that knows better.
     """
     own = np.minimum(np.square(std) / noise, 1.0 - CLOSEST)
     without: Array = values - (values - mean) / (1.0 - own)

@@ -22,10 +22,11 @@ from superarm.kernels.stationary import Laplacian, Stationary
 from superarm.posteriors.model.features import Features
 from superarm.posteriors.model.guess import guessed_kernel
 from superarm.posteriors.model.standing import Promised, Slope
+from superarm.round import LARGEST
 from superarm.storage import storable
 
 QUIET = 0.3  # first guess of the noise, as a share of the standard deviation of all outcomes
-SMALLEST, LARGEST = 1e-70, 1e70  # scales of outcomes: hyperparameters learnt around their squares are numbers
+SMALLEST = 1.0 / LARGEST  # scale of outcomes
 DEVIATION = 0.1  # the same of a function of a group's own
 NORMAL, BINARY, COUNT = "normal", "binary", "count"
 MEMORY = 3.0  # the same of the memory, as a multiple of the rounds that outcomes are of

@@ -1,12 +1,12 @@
 """Floors that stay with their groups: whoever set them is presumed to have known the groups.
 
 A floor under the mean margin of a shop is agreed on with that shop, so shops of high floors have high margins. The
-groups with the easiest promises are picked first, and believed to be like all others they would tell that no other
-promise can be kept. So where every group keeps its threshold from round to round, and these differ, outcomes are
+groups with the easiest promises are picked first. If all groups were believed to be like these, no other promise would
+seem possible to keep. So where every group keeps its threshold from round to round, and these differ, outcomes are
 modelled by how far they lie from the threshold of their group, until the evidence speaks against it. Thresholds that
 change from round to round tell nothing of groups and are left alone, as are those of promises that are not in the unit
-of one outcome (a sum, a count, a variance, Dixit-Stiglitz). So are upper limits: what somebody would suffer at most, as
-a client that limits what it leaks, is a wish, and says little of what comes.
+of one outcome (a sum, a count, a variance, Dixit-Stiglitz). So are upper limits: the most that somebody accepts, such
+as the leakage that a client allows, is a wish and says little about outcomes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from superarm.arguments import Array
 from superarm.kernels.combinations import Combinable
 from superarm.rewards.group_reward import Sense
 from superarm.rewards.simple import Max, Mean, Min
-from superarm.round import Round
+from superarm.round import LARGEST, Round
 from superarm.storage import storable
 from superarm.storage.hashes import keys_of
 
 SLOPE = 0.4  # standard deviation, around 1, of what the mean of a group gains where its threshold is higher by 1
-FARTHEST = 1e100  # thresholds beyond tell nothing of outcomes, which are nearer to 0
 MOST = 1000  # groups whose thresholds are remembered; with more, nothing is presumed
 
 
@@ -130,7 +129,7 @@ class Standing:
         known = np.isin(keys, self.keys)
         before = self.thresholds[np.searchsorted(self.keys, keys[known])]
         joined = np.concatenate([self.keys, keys[~known]])
-        near = len(joined) <= MOST and (np.abs(thresholds) < FARTHEST).all()
+        near = len(joined) <= MOST and (np.abs(thresholds) <= LARGEST).all()  # or they tell nothing of outcomes
         if not near or not np.array_equal(before, thresholds[known]):
             return LOST
         order = np.argsort(joined)

@@ -10,6 +10,8 @@ from superarm.kernels.kernel import parameters
 from superarm.posteriors.model.shape import BINARY, COUNT, NORMAL, Effects, Shape, stationary_kind
 
 NAMES = ("outcome 1", "outcome 2")
+FORGOTTEN = "what came before is forgotten"  # ends the line of a break
+ASIDE = "set aside until others agree"  # ends that of a slip
 KINDS_IN_WORDS = {
     NORMAL: "outcomes are numbers of any kind, with the same noise for all",
     BINARY: "outcomes are 0 or 1, so the noise is that of a coin with the probability believed",
@@ -108,4 +110,16 @@ def seasons_in_words(shape: Shape) -> str:
 def broke(output: int, decisions: int, t: int, nats: float) -> str:
     """That an output was found to be another from round t on."""
     found = f"after decision {decisions}, {NAMES[output]}: broke at t = {t} ({nats:.0f} nats)"
-    return f"{found}; what came before is forgotten"
+    return f"{found}; {FORGOTTEN}"
+
+
+def slipped(output: int, decisions: int, value: float, t: float) -> str:
+    """That an outcome was set aside."""
+    found = f"after decision {decisions}, {NAMES[output]}: {value:.4g} of t = {t:.0f} lies far beyond all others"
+    return f"{found}; {ASIDE}"
+
+
+def counts_again(output: int, decisions: int, many: int) -> str:
+    """That outcomes are no longer set aside."""
+    which = "the outcome that was set aside counts" if many == 1 else f"{many} outcomes that were set aside count"
+    return f"after decision {decisions}, {NAMES[output]}: others agree, so {which} again"

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from superarm.arguments import Array
+from superarm.kernels.columns import OfColumns
 from superarm.kernels.kernel import parameters
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.learning import Learning
 from superarm.posteriors.model.conditioned import TRUST, Rows, belief_at, posterior_of, trusted
 from superarm.posteriors.model.evidence import Judgement
 from superarm.posteriors.model.given import given_of
-from superarm.posteriors.model.log import MOST, Log, beside_labels, in_order
+from superarm.posteriors.model.log import MOST, beside_labels
 from superarm.posteriors.model.model import Model
 from superarm.posteriors.model.moving import after_breaks, drifting, is_look, of_today
 from superarm.posteriors.model.noise import check_values, row_noise
-from superarm.posteriors.model.rivals import STAYING, Known
+from superarm.posteriors.model.rivals import STAYING, TELLING, Known
 from superarm.posteriors.model.shape import BINARY, DEVIATION, NORMAL, Shape
+from superarm.posteriors.model.slips import screened
 from superarm.posteriors.model.story import adopted
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
 
 MANY = 100  # outcomes that are all alike, from which on they tell the noise
+AGREE = 2.0  # nats by which outcomes must speak for groups that are alike in both outputs, where a prior has them so
 
 
 def after(
@@ -35,26 +38,25 @@ def after(
     if np.isnan(observed.values).all():
         return before, posterior
     check_values(before.kinds, observed.values)
-    observed = in_order(round, observed)
     model = before.counted(round)
     rng = np.random.default_rng((seed, model.decisions))
-    log = (before.log or Log.empty(round.contexts.shape[1])).with_rows(
-        round, observed.arms, observed.values, observed.noise
-    )
-    model = replace(model, log=log)
+    found = screened(before, posterior, round, observed)
+    log, observed, returned = found.log.latest(MOST), found.observed, bool(found.returned.any())
+    model = replace(model, log=log).told(found.lines(model.decisions))
     if posterior is not None:
         assert isinstance(posterior, GaussianProcess | ExactPosterior)
         points = before.points(round)[observed.arms]
-        told = before.noises(posterior, round, observed)
+        belief = posterior.predict(points)
+        told = before.noises(observed, belief)
         alarm = before.alarm
         if learning.schedule != ():  # or nothing is to be learnt but outcomes
-            alarm = alarm.after(posterior.predict(points), posterior.noise_std, observed.values, told)
-        posterior = posterior.condition(points, observed.values, told)
+            alarm = alarm.after(belief, posterior.noise_std, observed.values, told)
+        posterior = found.conditioned(posterior.condition(points, observed.values, told), before.columns)
         model, posterior = after_breaks(replace(model, alarm=alarm), posterior, learning, rng)
         assert model.log is not None
         log = model.log
     rings, story, again = model.alarm.rings, model.story, log.total >= model.due
-    due = posterior is None or (again and learning.due(model.decisions))
+    due = posterior is None or (again and learning.due(model.decisions)) or (returned and learning.schedule != ())
     look = again and learning.schedule is None and is_look(model.decisions)
     searched = due and is_search(model.decisions) and log.whole
     if due or (rings and model.drifts):
@@ -63,14 +65,15 @@ def after(
         assert posterior is not None
         model, posterior = drifting(model, posterior, learning, rng)
     if due or look:
-        model = replace(model, due=2 * log.total)
+        # Again once its outcomes have doubled: one that comes in parts is then fitted with nearly all of them.
+        model = replace(model, due=log.total + int(np.count_nonzero(log.rounds == round.t)))
     if rings:
         model = replace(model, alarm=model.alarm.answered(found=model.story != story))
     if model.shapes is not None and isinstance(posterior, GaussianProcess) and posterior.distinct > MOST:
         if model.drifts:  # every row is a point of its own, and the oldest say least
             latest = log.latest(MOST // 2)
-            belief = belief_at(posterior, latest, model.columns) if model.uneven else None
-            posterior = posterior_of(model.shapes, latest, model.columns, belief)
+            begun = belief_at(posterior, latest, model.columns) if model.uneven else None
+            posterior = posterior_of(model.shapes, latest, model.columns, begun)
         else:
             posterior = posterior.bounded()
     return model, posterior
@@ -109,13 +112,42 @@ def refitted(
         now = before.learnt_by(learnt)
     search = is_search(before.decisions)
     belief = rows.belief if uneven else None
-    found = [_shape(before, j, now[j], *given[j], learning, rng, search, by_itself, belief) for j in (0, 1)]
-    if posterior is not None and before.shapes is None and not uneven and not any(new for _, _, new in found):
+    each = [_shape(before, j, now[j], *given[j], learning, rng, search, by_itself, belief) for j in (0, 1)]
+    first, second = agreed(each) if search and before.given is not None else each
+    if posterior is not None and before.shapes is None and not uneven and not (first.changed or second.changed):
         return before, posterior
-    shapes = (found[0][0], found[1][0])
-    model = replace(before, shapes=shapes, given=None if before.given is None else (found[0][1], found[1][1]))
+    shapes = (first.shape, second.shape)
+    model = replace(before, shapes=shapes, given=None if before.given is None else (first.given, second.given))
     model = model.told(adopted(now, shapes, before.decisions, (before.any_of(0), before.any_of(1))))
     return model, posterior_of(shapes, before.log, model.columns, belief)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Found:
+    """The shape of an output, and how it was found."""
+
+    shape: Shape
+    given: Shape  # what is given of it
+    changed: bool  # whether it is another one than before
+    judgement: Judgement | None = None  # by which others could be judged; None where too few outcomes came
+
+
+def agreed(found: list[Found]) -> list[Found]:
+    """The shapes of both outputs, without group effects where all outcomes together do not speak for them.
+
+    A prior without effects says that groups are alike. Few outcomes cannot tell, so effects are adopted on little
+    evidence, and two outputs uphold each other's. Once outcomes are many enough to tell, what they say of both counts.
+    """
+    staying = [j for j in (0, 1) if found[j].shape.effects.present in STAYING]
+    rivals, gained = list(found), 0.0
+    for j in staying:
+        judgement, shape = found[j].judgement, found[j].shape
+        tied = shape.promised is not None or isinstance(shape.base, OfColumns)  # effects stand for something else, too
+        if judgement is None or len(judgement.rows) < TELLING or tied:
+            return found
+        plain, given, gain = judgement.without_effects(shape, found[j].given)
+        rivals[j], gained = replace(found[j], shape=plain, given=given, changed=True), gained + gain
+    return rivals if staying and gained > AGREE else found
 
 
 def _shape(
@@ -129,8 +161,8 @@ def _shape(
     search: bool,
     by_itself: bool,
     belief: Belief | None,
-) -> tuple[Shape, Shape, bool]:
-    """The shape of an output, what is given of it, and whether it is another one than before.
+) -> Found:
+    """The shape of an output.
 
     ``given`` and ``changed`` are as :func:`given_of` says; ``by_itself`` that the posterior has learnt its
     hyperparameters; ``belief`` at all rows of the log decides the noise where it is uneven.
@@ -149,7 +181,7 @@ def _shape(
         now, given = replace(now, promised=promised), replace(given, promised=promised)
     values = model.log.outcomes(output)
     if len(values) < learning.least or alike(values):
-        return (given if changed or model.given is None else now), given, changed
+        return Found(shape=given if changed or model.given is None else now, given=given, changed=changed)
     uneven, drifts = None, model.shapes is not None and model.shapes[1 - output].memory > 0.0
     if belief is not None:
         uneven = row_noise(now, model.log.noise[:, output], belief.mean[:, output], belief.std[:, output])
@@ -177,4 +209,4 @@ def _shape(
         now = best
     if now.promised is not None:  # few groups say little of how much groups may differ, and certificates rest on it
         now = replace(now, effects=now.effects.at_least(DEVIATION))
-    return now, given, changed
+    return Found(shape=now, given=given, changed=changed, judgement=judgement)

@@ -36,7 +36,7 @@ def decision_page(frame: Frame, found: One) -> Html:
         section("why", "Why", _why(frame, found, here)),
         section("groups", "Promises to groups", _groups(found)),
         section("arms", "Picked arms", _arms(frame, found, here)),
-        section("untried", "Groups left untried", _untried(found)) if found.untried else None,
+        section("untried", "Groups without outcomes so far", _untried(found)) if found.untried else None,
         _withdraw(frame, found, here),
         section("facts", "Facts", _facts(found)),
         way=way,
@@ -165,7 +165,7 @@ def _cell(frame: Frame, found: One, arm: Arm, cell: Cell, here: str) -> Child:
 
 
 def _untried(found: One) -> Child:
-    return table("Groups left untried", ("Group", "Why not"), found.untried[:20])
+    return table("Groups without outcomes so far", ("Group", "Why not picked"), found.untried[:20])
 
 
 def _withdraw(frame: Frame, found: One, here: str) -> Html:

@@ -44,7 +44,7 @@ async def changes(
         elif time.monotonic() - said > BEAT:
             said = time.monotonic()
             yield ServerSentEventMessage(comment="still here")
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(PAUSE)  # often enough for eyes
 
 
 def _counted(counters: Counters, held: Sequence[tuple[str, Session]], decision: str | None) -> str:

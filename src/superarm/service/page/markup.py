@@ -144,4 +144,4 @@ def number(value: float | None) -> str:
     if value is None:
         return DASH
     whole = float(value).is_integer() and abs(value) < 1e15
-    return (f"{value + 0:,.0f}" if whole else f"{value:,.4g}").replace("-", "−")  # noqa: RUF001
+    return (f"{value + 0:,.0f}" if whole else f"{value:,.4g}").replace("-", "−")  # noqa: RUF001  # a true sign

@@ -151,7 +151,7 @@ async def correct(request: Asked, name: Name, id: Id, data: Form) -> Redirect:
 
 
 def _number(data: dict[str, str], name: str) -> float:
-    said = data.get(name, "").strip().replace("−", "-").replace(",", ".")  # noqa: RUF001
+    said = data.get(name, "").strip().replace("−", "-").replace(",", ".")  # noqa: RUF001  # a true minus sign
     try:
         value = float(said)
     except ValueError:

@@ -1,12 +1,10 @@
-"""The page of one session: the story, the picture, then tables."""
+"""The page of one session: the story, the pictures, then tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 
 from superarm.service.page import charts
-from superarm.service.page.charts import Axis, Part
 from superarm.service.page.frame import Frame
 from superarm.service.page.markup import (
     DASH,
@@ -23,12 +21,11 @@ from superarm.service.page.markup import (
     table,
     tag,
 )
-from superarm.service.page.story import KINDS, VERDICTS, story
+from superarm.service.page.pictures import PARTS, pictures
+from superarm.service.page.story import KINDS, story
 from superarm.service.page.views import Whole
 from superarm.sessions.counts.reads import Bin, Group, Row
-from superarm.sessions.stores.tables import KINDS as COLUMNS
 
-PARTS = (("broken", "broken"), ("kept", "kept"), ("unknown", "not known yet"))
 ONLY = (("", "All"), ("broken", "With a broken promise"), ("waiting", "Waiting for outcomes"))
 
 
@@ -39,18 +36,11 @@ def session_page(frame: Frame, found: Whole) -> Html:
         name,
         story(found.glance, found.now),
         _notes(found),
-        tag(
-            "div",
-            section("promises", "Promises over time", _promises(found)),
-            section("stated", "Stated and observed", _stated(found)),
-            section("reward", "Reward a decision", _reward(found)),
-            section("kinds", "What decisions rest on", _kinds(found)),
-            class_="pictures",
-        ),
+        pictures(found),
         _groups(frame, found),
         section("waiting", "Waiting for outcomes", _waiting(frame, found)),
         section("risk", "Account of risk", _risk(found)),
-        section("untried", "Groups never tried", _untried(found)),
+        section("untried", "Groups without outcomes", _untried(found)),
         section("model", "What the model has adopted", _model(found)),
         section("decisions", "Decisions", _decisions(frame, found)),
         way=tag("li", tag("span", name, aria_current="page")),
@@ -62,111 +52,6 @@ def _notes(found: Whole) -> Html:
     state = [] if found.glance.state == "running" else [f"The session is {found.glance.state}: it makes no decisions."]
     said = [tag("p", note, class_="note", role="note") for note in (*state, *found.notes)]
     return tag("div", said, data_live="notes")
-
-
-def _axis(found: Whole) -> Axis:
-    """Numbers of decisions, with the first and the last."""
-    bins = found.bins
-    ends = (f"decision {bins[0].first + 1:,}", f"decision {bins[-1].last + 1:,}")
-    return Axis(firsts=[each.first + 1 for each in bins], lasts=[each.last + 1 for each in bins], ends=ends)
-
-
-def _figure(name: str, legend: Child, drawn: Child, caption: Child, numbers: Child) -> Html:
-    more = tag("details", tag("summary", "The same in numbers"), numbers, data_keep=name)
-    return tag("figure", legend, drawn, tag("figcaption", caption), more)
-
-
-def _promises(found: Whole) -> Child:
-    sums = found.glance.sums
-    if not sums["kept"] + sums["broken"] + sums["unknown"]:
-        return tag("p", "No decision has touched a group that was promised something.")
-    axis = _axis(found)
-    parts = [Part(look=look, name=name, values=[each.sums[look] for each in found.bins]) for look, name in PARTS]
-    known = sums["kept"] + sums["broken"]
-    said = (
-        f"Promises touched by decisions: {sums['kept']:,.0f} kept, {sums['broken']:,.0f} broken, "
-        f"{sums['unknown']:,.0f} not known yet"
-    )
-    rows = [
-        (axis.name(n), *(number(part.values[n]) for part in parts),
-         percent(each.sums["kept"], each.sums["kept"] + each.sums["broken"]))
-        for n, each in enumerate(found.bins)
-    ]  # fmt: skip
-    heads = ("Decisions", *(part.name.capitalize() for part in parts), "Kept, of those known")
-    return _figure(
-        "promises",
-        charts.legend(parts),
-        charts.columns("promises", said, axis, parts, unit="promises"),
-        f"{percent(sums['kept'], known)} of the {plural(known, 'promise')} that can be judged were kept. A promise is "
-        "judged once all outcomes of its group have come; noise can decide those near their thresholds.",
-        table("Promises over time, in numbers", heads, rows, figures=(1, 2, 3, 4)),
-    )
-
-
-def _stated(found: Whole) -> Child:
-    sums, verdict = found.glance.sums, found.glance.verdict
-    if not sums["stated"]:
-        return tag("p", "Nothing can be compared yet: the policy states no probabilities, or no outcomes have come.")
-    axis = _axis(found)
-    stated = list(accumulate(each.sums["predicted"] for each in found.bins))
-    observed = list(accumulate(each.sums["observed"] for each in found.bins))
-    parts = [
-        Part(look="line observed", name="broken", values=observed),
-        Part(look="line predicted", name="expected, by what was stated", values=stated),
-    ]
-    icon, look, word = VERDICTS[verdict.finding]
-    sign = tag("span", icon, class_="icon", aria_hidden="true")
-    judged = word.capitalize() if look == "unmeasured" else f"Promises break {word}"
-    words = join(tag("strong", sign, judged, class_=f"verdict {look}"), f". {verdict.said} {verdict.finding.value}")
-    rows = [(axis.name(n), number(observed[n]), expected(stated[n])) for n in range(len(found.bins))]
-    return _figure(
-        "stated",
-        charts.legend(parts),
-        charts.lines("stated", "Broken promises so far, beside those expected", axis, parts, unit="promises so far"),
-        words,
-        table("Broken promises so far, in numbers", ("Up to", "Broken", "Expected"), rows, figures=(1, 2)),
-    )
-
-
-def _reward(found: Whole) -> Child:
-    if not found.glance.sums["rewarded"]:
-        return tag("p", "No reward is known yet: all first outcomes of a decision must have come.")
-    axis = _axis(found)
-    values = [each.reward for each in found.bins]
-    parts = [Part(look="line reward", name="reward a decision", values=values)]
-    mean = found.glance.sums["reward"] / found.glance.sums["rewarded"]
-    rows = [(axis.name(n), number(value), number(found.bins[n].sums["rewarded"])) for n, value in enumerate(values)]
-    heads = ("Decisions", "Reward a decision", "Decisions with all first outcomes")
-    return _figure(
-        "reward",
-        None,
-        charts.lines("reward", f"Reward a decision, {number(mean)} on average", axis, parts, unit="mean", zero=False),
-        f"{number(mean)} on average over {plural(found.glance.sums['rewarded'], 'decision')} whose first outcomes are "
-        "all known; a decision that picks nothing counts as 0.",
-        table("Reward a decision, in numbers", heads, rows, figures=(1, 2)),
-    )
-
-
-def _kinds(found: Whole) -> Child:
-    sums = found.glance.sums
-    if not sums["decisions"]:
-        return tag("p", "No decision has been made yet.")
-    axis = _axis(found)
-    named = [(kind, KINDS.get(kind.upper(), "no kind stated")) for kind in COLUMNS if sums[kind]]
-    parts = [
-        Part(look=f"kind-{kind}", name=name, values=[each.sums[kind] for each in found.bins]) for kind, name in named
-    ]
-    counted = ", ".join(f"{sums[kind]:,.0f} {name}" for kind, name in named)
-    empty = f" {plural(sums['empty'], 'decision')} picked nothing." if sums["empty"] else ""
-    rows = [(axis.name(n), *(number(part.values[n]) for part in parts)) for n in range(len(found.bins))]
-    heads = ("Decisions", *(part.name.capitalize() for part in parts))
-    return _figure(
-        "kinds",
-        charts.legend(parts),
-        charts.columns("kinds", f"Kinds of decisions: {counted}", axis, parts, unit="decisions"),
-        f"{counted[:1].upper()}{counted[1:]}.{empty}",
-        table("Kinds of decisions over time, in numbers", heads, rows, figures=range(1, len(heads))),
-    )
 
 
 def _groups(frame: Frame, found: Whole) -> Html:
@@ -255,14 +140,14 @@ def _untried(found: Whole) -> Child:
     if not found.glance.mark.n:
         return tag("p", "No decision has been made yet.")
     if found.untried is None:
-        return tag("p", "The policy does not say which groups it has never tried.")
+        return tag("p", "The policy does not say of which groups it has no outcomes.")
     if not found.untried:
-        return tag("p", "None: of every group of the latest decision, outcomes were seen or are on their way.")
+        return tag("p", "None: when the latest decision was made, every group had outcomes or was picked from.")
     shown = found.untried[:20]
     more = f" Of {len(found.untried):,}, these are the first {len(shown)}." if len(found.untried) > len(shown) else ""
     return join(
-        tag("p", f"Groups of the latest decision of which no outcome was ever seen, and none will be now.{more}"),
-        table("Groups never tried", ("Group", "Why not"), shown),
+        tag("p", f"When the latest decision was made, these had no outcomes yet, and it picked none of them.{more}"),
+        table("Groups without outcomes", ("Group", "Why not picked"), shown),
     )
 
 

@@ -10,7 +10,7 @@ VERDICTS = {
     Finding.HONEST: ("✓", "holds", "no more often than stated"),
     Finding.OVERCONFIDENT: ("✗", "fails", "more often than stated"),
     Finding.UNDERCONFIDENT: ("≈", "remark", "less often than stated"),
-    Finding.TOO_FEW_TO_TELL: ("–", "unmeasured", "too few to tell"),  # noqa: RUF001
+    Finding.TOO_FEW_TO_TELL: ("–", "unmeasured", "too few to tell"),  # noqa: RUF001  # a true dash
 }
 KINDS = {
     "CERTIFIED": "certified",

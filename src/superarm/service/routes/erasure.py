@@ -44,7 +44,7 @@ async def redact(request: Asked, name: Name, id: Id) -> bodies.RedactionTold:
 async def redact_label(request: Asked, name: Name) -> bodies.RedactionTold:
     """Erase every decision whose round has this label of a group or this arm id, with all other arms of the round.
 
-    Catalogues that have it go too; send them again without it.
+    Catalogues with this label are erased too; send them again without it.
     """
     media(request, JSON)
     body = await request.body()

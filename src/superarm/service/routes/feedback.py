@@ -115,7 +115,7 @@ async def correct(
     opt=needs("observe"),
 )
 async def played(request: Asked, name: Name, id: Id) -> bodies.StateTold:
-    """Say that somebody acted on the decision. Outcomes say so too."""
+    """Report that somebody acted on the decision. Reporting outcomes says the same."""
     return await _said(request, name, id, Session.played)
 
 
@@ -127,7 +127,7 @@ async def played(request: Asked, name: Name, id: Id) -> bodies.StateTold:
     opt=needs("observe"),
 )
 async def withdraw(request: Asked, name: Name, id: Id) -> bodies.StateTold:
-    """Say that nobody will act on the decision. It waits for nothing any more, and its key cannot be used again."""
+    """Report that nobody will act on the decision. It stops waiting for outcomes, and its key cannot be used again."""
     return await _said(request, name, id, Session.withdraw)
 
 

@@ -12,9 +12,9 @@ from superarm.service.metrics import MEDIA
 from superarm.service.routes.documented import needs
 
 
-@get("/healthz", sync_to_thread=False, summary="Is the process alive?", opt=needs(OPEN))
+@get("/healthz", sync_to_thread=False, summary="Say whether the process is alive", opt=needs(OPEN))
 def healthz() -> bodies.HealthTold:
-    """Always 200."""
+    """Answers 200 while the process lives."""
     return bodies.HealthTold(status="ok")
 
 
@@ -23,9 +23,9 @@ NOT_YET = ResponseSpec(
 )
 
 
-@get("/readyz", responses={503: NOT_YET}, summary="Is the service ready?", opt=needs(OPEN))
+@get("/readyz", responses={503: NOT_YET}, summary="Say whether the service is ready", opt=needs(OPEN))
 async def readyz(request: Asked) -> Response[bodies.HealthTold]:
-    """Ready means: all journals are replayed, the loops are compiled, and the store can be written to."""
+    """The service is ready once all journals are replayed, the loops are compiled, and the store can be written to."""
     sessions = sessions_of(request)
     status = await sessions.readiness()
     return Response(bodies.HealthTold(status=status), status_code=200 if status == "ready" else 503)

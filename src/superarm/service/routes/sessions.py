@@ -75,7 +75,7 @@ async def show_session(request: Asked, name: Name) -> bodies.SessionTold:
 async def change_session(request: Asked, name: Name) -> bodies.SessionTold:
     """A paused session makes no decisions, but still accepts outcomes. A new policy first learns all that is known.
 
-    Settings other than the policy stay as the session began with them.
+    All other settings stay as they were when the session was created.
     """
     media(request, JSON)
     sent = translation.read(await request.body(), bodies.SessionChange)

@@ -73,7 +73,7 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
             for statement in (*tables.DROP, *tables.CREATE):
                 connection.execute(statement)
             _note(connection, counts=tables.VERSION)
-    except BaseException as error:
+    except BaseException as error:  # Ctrl-C too: a change of the tables is whole or none
         connection.execute("ROLLBACK")
         if isinstance(error, events.DAMAGE):
             raise UnreadableFile(f"{path}: damaged, or not a journal of superarm ({error!r})") from error

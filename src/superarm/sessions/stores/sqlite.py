@@ -71,7 +71,7 @@ class SQLiteStore:
                 self._reader = self._connect()
                 self._reader.execute("PRAGMA query_only = ON")
                 self._together = together_at(self.path, durability)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: nobody else could close it
             self._writer.close()
             raise
 
@@ -138,7 +138,7 @@ class SQLiteStore:
             try:
                 yield self._run
                 self._run("COMMIT")
-            except BaseException:
+            except BaseException:  # Ctrl-C too: a transaction that stays open would shut out all who write
                 with suppress(sqlite3.Error):  # the first error says more; a lost connection is rolled back anyway
                     if self._writer.in_transaction:
                         self._writer.execute("ROLLBACK")
@@ -291,7 +291,7 @@ def session_names(path: str | os.PathLike[str]) -> list[str]:
 def checked_name(argument: str, value: Any) -> str:
     """A name of a session: some text that can be printed."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise InvalidArgument(argument, "a name of some printable letters", safe_repr(value))
+        raise InvalidArgument(argument, "a name of printable characters", safe_repr(value))
     return value
 
 
@@ -305,7 +305,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > end:
                 raise
-            time.sleep(0.01)
+            time.sleep(0.01)  # it ends with the patience
 
 
 def _rows(connection: sqlite3.Connection) -> list[list[tuple[Any, ...]]]:

@@ -100,7 +100,7 @@ class MemoryTables:
             self._connection.execute("BEGIN")
             try:
                 yield self._connection.execute
-            except BaseException:
+            except BaseException:  # Ctrl-C too: a transaction that stays open would take in the next one
                 self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")

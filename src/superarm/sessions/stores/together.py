@@ -98,7 +98,7 @@ def _written(taken: list[Batch], write: Write) -> None:
     except StoreUnavailable as error:  # the file, or the disk: it would be the same for each
         for batch in taken:
             batch.error = type(error)(*error.args)
-    except Exception as error:
+    except Exception as error:  # of whatever a batch holds: its own caller is told
         if len(taken) == 1:
             taken[0].error = error
             return

@@ -14,6 +14,7 @@ import numpy as np
 from superarm.arguments import Array
 from superarm.errors import InvalidArgument
 from superarm.posteriors.engines.device.arrays import Matrix
+from superarm.words import to_install
 
 EXPECTED = '"cpu", or "cuda" where there are CuPy and an NVIDIA card'
 # Bytes that CuPy may keep for later use beside those that are asked for again: more are given back to the card.
@@ -50,7 +51,7 @@ class CudaArrays:
             import cupy
             import cupyx
         except ImportError as error:
-            raise InvalidArgument("device", EXPECTED, f"no CuPy ({error}): pip install 'superarm[gpu]'") from None
+            raise InvalidArgument("device", EXPECTED, f"no CuPy ({error}): {to_install('gpu')}") from None
         try:
             cupy.zeros(1).sum().item()  # a card that is there need not be usable
             self._cublas = cupy.cuda.cublas

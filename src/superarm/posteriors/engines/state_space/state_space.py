@@ -31,7 +31,7 @@ ORDERS = {Matern12: 1, Matern32: 2, Matern52: 3}
 loops = partial(
     compiled.loops,
     "superarm.posteriors.engines.state_space.sweeps",
-    "compiling the state-space form; some 5 seconds, once",
+    "compiling the state-space form; about 5 seconds, once",
 )
 
 

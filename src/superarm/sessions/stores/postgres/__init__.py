@@ -1,1 +1,1 @@
-"""Journals in PostgreSQL, for several replicas: the extra ``superarm[postgres]``."""
+"""Journals in PostgreSQL, for several replicas: the extra ``postgres``."""

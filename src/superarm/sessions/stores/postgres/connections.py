@@ -15,15 +15,15 @@ from typing import Any, TypeVar
 
 from superarm.errors import InvalidArgument, StoreUnavailable, SuperarmError, UnreadableFile
 from superarm.sessions.stores.store import Behind
+from superarm.words import to_install
 
 try:
     import psycopg
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
     from psycopg.pq import TransactionStatus
 except ImportError as _error:
-    raise InvalidArgument(
-        "path", "that of a file, or psycopg for a database: pip install 'superarm[postgres]'", str(_error)
-    ) from None
+    _expected = f"that of a file, or psycopg for a database ({to_install('postgres')})"
+    raise InvalidArgument("path", _expected, str(_error)) from None
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 T = TypeVar("T")
@@ -114,7 +114,7 @@ class Connections:
                 connection = stack.enter_context(self.borrowed(writes=True))
                 try:
                     begin(connection)
-                except BaseException:
+                except BaseException:  # Ctrl-C too: the connection goes back before it is tried again
                     stack.close()
                     raise
                 return connection
@@ -144,7 +144,7 @@ class Connections:
             except psycopg.Error as error:
                 if time.monotonic() + pause > end or not _passes(error):
                     raise self.plain(error) from None
-            time.sleep(pause)
+            time.sleep(pause)  # longer each time: a server that starts is not to be flooded
             pause = min(2 * pause, 1.0)
 
     @contextmanager
@@ -227,7 +227,7 @@ def shared(url: str) -> Connections:
     except psycopg.Error:
         raise InvalidArgument(
             "path",
-            "a URL of PostgreSQL, as postgresql://user:password@host/database, with % signs before odd letters",
+            "a URL of PostgreSQL, as postgresql://user:password@host/database, with special characters percent-encoded",
             "one that cannot be read (it is not shown, as it may hold a password)",
         ) from None
     with _sharing:

@@ -22,7 +22,7 @@ class PostgresShelf:
                 f"CREATE TABLE IF NOT EXISTS superarm.shelf (sort {WORD} NOT NULL, name {WORD} NOT NULL, "
                 f"text {WORD} NOT NULL, PRIMARY KEY (sort, name))"
             )
-        except BaseException:
+        except BaseException:  # Ctrl-C too: nobody else knows these connections yet
             self._connections.close()
             raise
 

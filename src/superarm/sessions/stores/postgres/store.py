@@ -62,7 +62,7 @@ class PostgresStore:
         try:
             prepared(self._open)
             self._session = self._number()
-        except BaseException:
+        except BaseException:  # Ctrl-C too: nobody else could close it
             self.close()
             raise
 
@@ -121,7 +121,7 @@ class PostgresStore:
             with connection.pipeline():
                 changes.add_entries(run, self._session, entries, batch, known)
                 run("COMMIT")
-        except Exception as error:
+        except Exception as error:  # psycopg is spoken to elsewhere; all but one kind go on as they are
             if is_taken(error, "event_in_order"):
                 raise Behind from None
             raise

@@ -1,126 +1,27 @@
-"""What a policy or an oracle answers: a super arm with its certificate, what happened, and the groups it touches."""
+"""A super arm with its certificate."""
 
 from __future__ import annotations
 
 import copy
-import enum
 import math
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, Mask, between, checked_index, instance, non_negative
+from superarm.arguments import Array, IntArray, between, checked_index, instance, non_negative
 from superarm.posteriors.posterior import Belief
 from superarm.rewards.reward import reward_of
 from superarm.round import Round, checked_round
-from superarm.selection_table import arm_rows, as_data, as_html
-from superarm.selection_text import in_words
+from superarm.selection.status import Kind, Status
+from superarm.selection.table import arm_rows, as_data, as_html, of_one_type
+from superarm.selection.text import in_words
+from superarm.selection.touched import TouchedGroup
 
 if TYPE_CHECKING:
     import polars as pl
 
 EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
-
-
-class Status(enum.Enum):
-    """How the search for a super arm ended; ``status.value`` is a sentence that says what to try."""
-
-    OPTIMAL = "The super arm is the best that keeps every promise at the index."
-    WITHIN_GAP = "The super arm is as close to the best as was asked for; lower rel_gap to get closer."
-    LIMIT = (
-        "A deadline or limit ended the search before the super arm was proved best; the upper bound still "
-        "holds. Allow more time or labels, or accept the certified alpha."
-    )
-    UNPROVED = (
-        "Every promise is certified as the selection's kind says; a better certified super arm may exist, because "
-        "the search sees certificates through one index per arm."
-    )
-    NO_GOOD_SUBGROUP = (
-        "No part of any group keeps its promise at the index. TCGP-UCB then ignores promises, as the paper says; "
-        "selection.kind says what a cautious policy did. Check the thresholds if this happens often."
-    )
-    UNDERFILLED = (
-        "Good subgroups exist, but no feasible super arm has the required size, or none was found before a limit; this "
-        "is the best of the largest. Ask for fewer arms, raise the caps, or loosen the thresholds."
-    )
-
-
-class Kind(enum.Enum):
-    """Why a policy that certifies promises picked a super arm; ``kind.value`` is a sentence that says it."""
-
-    CERTIFIED = "Every touched group keeps its promise with the confidence asked for."
-    EXPLORING = "Nothing is certified yet: a few informative arms, where promises are least at risk."
-    ON_CREDIT = "Nothing is certified and exploring would teach nothing: the groups most likely to keep their promise."
-    TRIAL = "Groups are tried on saved-up or advanced risk because they may be worth it; all others are certified."
-    WAITING = "The policy waits for outcomes of earlier decisions. Until then it plays only safe arms, or nothing."
-
-
-@dataclass(frozen=True, kw_only=True)
-class TouchedGroup:
-    """A group that a super arm picks from: its reward at the index, and what was promised."""
-
-    label: Hashable
-    arms: tuple[int, ...]
-    value: float | None  # v_G at the satisfying index; None for a group without a promise
-    threshold: float | None
-    margin: float | None  # by how much the promise is kept; negative where it is not
-    probability: float | None = None  # of keeping the promise, given all outcomes; None without one, or not computed
-    expected_regret: float | None = None  # expected group regret, given all outcomes; None if not computed
-    vouched: bool = False  # whether the promise is kept by the user's word alone: all arms are safe
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TouchedGroups:
-    """The g touched groups column by column; oracles are asked several times in a round, and each answer has many."""
-
-    labels: list[Hashable]
-    parts: list[IntArray]  # the arms of each
-    promised: Mask  # (g,) whether it has a promise; values, thresholds and margins of others are nothing
-    values: Array  # (g,)
-    thresholds: Array  # (g,)
-    margins: Array  # (g,)
-    p_broken: Array | None = None  # (g,)
-    regret: Array | None = None  # (g,)
-    vouched: Mask | None = None  # (g,) whether its promise is kept by the user's word
-
-    def rows(self) -> tuple[TouchedGroup, ...]:
-        """Each by itself."""
-        nothing = [None] * len(self.parts)
-        rows = zip(
-            self.labels,
-            self.parts,
-            self.promised.tolist(),
-            self.values.tolist(),
-            self.thresholds.tolist(),
-            self.margins.tolist(),
-            nothing if self.p_broken is None else (1.0 - self.p_broken).tolist(),
-            nothing if self.regret is None else self.regret.tolist(),
-            [False] * len(self.parts) if self.vouched is None else self.vouched.tolist(),
-            strict=True,
-        )
-        return tuple(
-            TouchedGroup(
-                label=label,
-                arms=tuple(arms.tolist()),
-                value=value if promised else None,
-                threshold=threshold if promised else None,
-                margin=margin if promised else None,
-                probability=probability if promised else None,
-                expected_regret=regret,
-                vouched=vouched,
-            )
-            for label, arms, promised, value, threshold, margin, probability, regret, vouched in rows
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class UntriedGroup:
-    """A group without any outcome so far, and why the selection does not try it."""
-
-    label: Hashable
-    reason: str
 
 
 class Columns(Protocol):
@@ -179,7 +80,11 @@ class Selection:
         u of the super arm at the reward index
     upper_bound
         no feasible super arm made of good subgroups has a larger u at the index
-    status         how the search ended     solver         which oracle found it seconds
+    status
+        how the search ended
+    solver
+        which oracle found it
+    seconds
         how long it took
     groups
         the touched groups with their reward at the satisfying index, threshold and margin, and, from a policy that
@@ -292,9 +197,7 @@ class Selection:
         import polars as pl
 
         columns = arm_rows(self)
-        groups = columns["group"]
-        if len({type(label) for label in groups}) > 1 or not all(isinstance(label, (str, int)) for label in groups):
-            columns["group"] = [str(label) for label in groups]
+        columns["group"] = of_one_type(columns["group"])
         kind = pl.String if all(isinstance(label, str) for label in columns["group"]) else pl.Int64
         numbers = dict.fromkeys(set(columns) - {"arm", "group"}, pl.Float64)
         return pl.DataFrame(columns, schema_overrides={"arm": pl.Int64, "group": kind, **numbers})

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict
 from html import escape
-from typing import Any
+from typing import Any, cast
 
+from superarm.notebook import number, table
 from superarm.words import chance, counted
 
-MOST = 20  # rows that a notebook shows
+LEAST = -(2**63)  # of a whole number of 64 bits
 HEAD = ("group", "arms", "value", "threshold", "margin", "kept with probability")
 
 
@@ -33,7 +34,7 @@ def as_data(selection: Any) -> dict[str, Any]:
 
 
 def arm_rows(selection: Any) -> dict[str, list[Any]]:
-    """One row a picked arm, column by column: its group, the promise of that, and what is believed of the arm."""
+    """One row per picked arm, column by column: its group, the promise of that, and what is believed of the arm."""
     by_arm = {arm: group for group in selection.groups for arm in group.arms}
     arms = selection.arms.tolist()
     touched = [by_arm.get(arm) for arm in arms]
@@ -46,6 +47,17 @@ def arm_rows(selection: Any) -> dict[str, list[Any]]:
     return columns
 
 
+def of_one_type(labels: Sequence[Hashable]) -> list[int] | list[str]:
+    """Labels as a frame can hold them: whole numbers of 64 bits or text that UTF-8 can write, else as text.
+
+    >>> of_one_type([3, 5]), of_one_type(["a", 5]), of_one_type([2**63, 5])
+    ([3, 5], ['a', '5'], ['9223372036854775808', '5'])
+    """
+    if all(type(label) is int and LEAST <= label <= -1 - LEAST for label in labels):
+        return cast(list[int], list(labels))
+    return [str(label).encode(errors="backslashreplace").decode() for label in labels]
+
+
 def as_html(selection: Any) -> str:
     """A line on all of it and a table of the touched groups."""
     said = str(selection).splitlines()[0]
@@ -53,32 +65,13 @@ def as_html(selection: Any) -> str:
         (
             str(group.label),
             ", ".join(map(str, group.arms)),
-            _number(group.value),
-            _number(group.threshold),
-            _number(group.margin),
+            number(group.value),
+            number(group.threshold),
+            number(group.margin),
             "by your word" if group.vouched else "" if group.probability is None else chance(group.probability),
         )
         for group in selection.groups
     ]
     untried = counted(len(selection.untried), "group")
-    more = f"<p>{untried} never tried</p>" if selection.untried else ""
-    return f"<p>{escape(said)}</p>{_table(HEAD, rows)}{more}"
-
-
-def belief_html(belief: Any) -> str:
-    """A table of means and standard deviations, of the first rows where there are many."""
-    columns = belief.to_dict()
-    rows = list(zip(*columns.values(), strict=True))
-    shown = [(str(row), *map(_number, values)) for row, values in enumerate(rows[:MOST])]
-    more = f"<p>and {len(rows) - MOST} more</p>" if len(rows) > MOST else ""
-    return _table(("", *columns), shown) + more
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [("th", head), *(("td", row) for row in rows)]
-    cells = ("".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) for tag, row in lines)
-    return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+    more = f"<p>no outcomes yet of {untried}</p>" if selection.untried else ""
+    return f"<p>{escape(said)}</p>{table(HEAD, rows)}{more}"

@@ -10,32 +10,34 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-import superarm
 from superarm.errors import InvalidArgument
 from superarm.sessions.lines import decision_lines
+from superarm.sessions.session import Session
 from superarm.sessions.start import session_names
 from superarm.sessions.stores.postgres.address import from_command
 from superarm.terminal import Json, console, plain_errors, print_json, warn
 
-session = typer.Typer(no_args_is_help=True, help="Look at durable sessions, check, save, export and explain them.")
+session = typer.Typer(no_args_is_help=True, help="Inspect, check, back up and explain durable sessions.")
 
 File = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="Of the sessions; or one that holds the URL of a database, or env:VARIABLE."),
+    typer.Argument(
+        metavar="FILE", help="File of the sessions; or one that contains the URL of a database; or env:VARIABLE."
+    ),
 ]
-Last = Annotated[int, typer.Option(min=1, help="How many decisions, from the latest back.")]
-Name = Annotated[str, typer.Option("--name", help="Of the session.")]
+Last = Annotated[int, typer.Option(min=1, help="How many of the latest decisions to show.")]
+Name = Annotated[str, typer.Option("--name", help="Name of the session.")]
 
 
 @contextmanager
-def _session(file: Path, name: str, said: bool = True) -> Iterator[superarm.Session]:
+def _session(file: Path, name: str, said: bool = True) -> Iterator[Session]:
     """A session that is there, its notes said; none is made by looking at one."""
     with plain_errors():
         place = from_command("FILE", file)
         known = session_names(place)
         if name not in known:
             raise InvalidArgument("--name", f"one of {', '.join(known)}", name)
-        with superarm.Session.open(place, name=name) as held:
+        with Session.open(place, name=name) as held:
             for note in held.notes if said else ():
                 warn(note)
             yield held
@@ -43,12 +45,12 @@ def _session(file: Path, name: str, said: bool = True) -> Iterator[superarm.Sess
 
 @session.command("list")
 def list_sessions(file: File, as_json: Json = False) -> None:
-    """The sessions of a file, with how far each has come."""
+    """List the sessions of a file, and the progress of each."""
     with plain_errors():
         table = Table("session", "policy", "decisions", "waiting", box=None, pad_edge=False, header_style="bold")
         place, rows = from_command("FILE", file), []
         for name in session_names(place):
-            with superarm.Session.open(place, name=name) as held:
+            with Session.open(place, name=name) as held:
                 rows.append((name, type(held.policy).__name__, len(held.decisions()), len(held.pending())))
                 table.add_row(*map(str, rows[-1]))
         if as_json:
@@ -59,7 +61,7 @@ def list_sessions(file: File, as_json: Json = False) -> None:
 
 @session.command()
 def show(file: File, name: Name = "main", last: Last = 20, as_json: Json = False) -> None:
-    """What the policy has learnt, and how the latest decisions stand."""
+    """Show what the policy has learnt, and the state of the latest decisions."""
     with _session(file, name, said=not as_json) as held:
         if as_json:
             latest = held.decisions().tail(last).to_dicts()
@@ -71,7 +73,7 @@ def show(file: File, name: Name = "main", last: Last = 20, as_json: Json = False
 
 @session.command()
 def verify(file: File, name: Name = "main") -> None:
-    """Look through the journal, replay it from its first event, and compare; the exit code tells whether it is well."""
+    """Check the journal, replay it from its first event, and compare. The exit code says whether all is well."""
     with _session(file, name) as held:
         found = held.verify()
         console.print(str(found), markup=False, soft_wrap=True)
@@ -82,8 +84,8 @@ def verify(file: File, name: Name = "main") -> None:
 @session.command()
 def replay(
     file: File,
-    out: Annotated[Path, typer.Argument(metavar="POLICY", help="File of the policy, for superarm.load.")],
-    at: Annotated[int | None, typer.Option(min=1, help="After which event; by default the last.")] = None,
+    out: Annotated[Path, typer.Argument(metavar="POLICY", help="File to write the policy to; superarm.load reads it.")],
+    at: Annotated[int | None, typer.Option(min=1, help="Number of the event; by default the last.")] = None,
     name: Name = "main",
 ) -> None:
     """Save the policy as it was after an event."""
@@ -98,7 +100,7 @@ def replay(
 
 @session.command()
 def snapshot(file: File, name: Name = "main") -> None:
-    """Keep the state, so that the next start is quick."""
+    """Save the state, so that the next start is quick."""
     with _session(file, name) as held:
         console.print(f"kept the state after event {held.snapshot()}")
 
@@ -107,14 +109,15 @@ def snapshot(file: File, name: Name = "main") -> None:
 def compact(
     file: File,
     days: Annotated[
-        float | None, typer.Option("--older-than", min=0, help="Days; by default as the session was told, or 30.")
+        float | None,
+        typer.Option("--older-than", min=0, help="Days; by default the keep_rounds of the session, or 30."),
     ] = None,
     archive: Annotated[
-        Path | None, typer.Option(help="Folder that old events go to; by default they stay, with the picked arms.")
+        Path | None, typer.Option(help="Folder to move old events to; by default they stay, with the picked arms.")
     ] = None,
     name: Name = "main",
 ) -> None:
-    """Keep less of decisions that are old and settled, and say what can no longer be done."""
+    """Remove details of old, settled decisions, and say what is no longer possible."""
     with _session(file, name) as held:
         found = held.compact(None if days is None else 86400.0 * days, archive=archive)
         console.print(str(found), markup=False, soft_wrap=True)
@@ -123,12 +126,14 @@ def compact(
 @session.command()
 def explain(
     file: File,
-    decision: Annotated[str | None, typer.Argument(metavar="[ID]", help="Of the decision, or how it begins.")] = None,
-    key: Annotated[str | None, typer.Option(help="Of the decision, in place of its id.")] = None,
-    t: Annotated[int | None, typer.Option("--t", min=1, help="Number of its round, in place of its id.")] = None,
+    decision: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="Id of the decision, or its beginning.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="Key of the decision, instead of its id.")] = None,
+    t: Annotated[int | None, typer.Option("--t", min=1, help="Number of its round, instead of its id.")] = None,
     name: Name = "main",
 ) -> None:
-    """Why the policy made a decision, by what it knew then."""
+    """Explain a decision by what the policy knew when it made it."""
     with _session(file, name) as held:
         console.print(str(held.explain(decision, key=key, t=t)), markup=False, soft_wrap=True)
 
@@ -142,6 +147,6 @@ def export(file: File, folder: Annotated[Path, typer.Argument()], name: Name = "
 
 @session.command("import")
 def import_(folder: Annotated[Path, typer.Argument()], file: File, name: Name = "main") -> None:
-    """Make a session of what 'superarm session export' wrote."""
-    with plain_errors(), superarm.Session.restore(folder, from_command("FILE", file), name=name) as held:
+    """Restore a session from a folder that 'superarm session export' wrote."""
+    with plain_errors(), Session.restore(folder, from_command("FILE", file), name=name) as held:
         console.print(repr(held), markup=False)

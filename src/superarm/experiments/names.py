@@ -1,0 +1,46 @@
+"""Names of your own studies and policies, which become folders, columns and words on a page."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+from superarm.errors import InvalidArgument, safe_repr
+from superarm.experiments.paper import STUDIES
+
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, formats, halves of signs, and ends of lines
+JOINERS = "\u200c\u200d"  # which some scripts are not written without
+
+
+def checked_study(name: Any) -> str:
+    """A name for a folder in results, which none of superarm's studies has: their texts and claims are not its own."""
+    if not isinstance(name, str) or not name:
+        raise InvalidArgument("name", "a word", safe_repr(name))
+    if any(sign in name for sign in "/\\:") or name.startswith(".") or name != name.strip() or not is_seen(name):
+        raise InvalidArgument("name", "a word that can be the name of a folder", ascii(name))
+    if name in STUDIES:
+        raise InvalidArgument("name", f"another name than that of a study of superarm ({', '.join(STUDIES)})", name)
+    return name
+
+
+def checked_title(title: Any) -> str | None:
+    """A line for people, or None."""
+    if title is not None and not isinstance(title, str):
+        raise InvalidArgument("title", "text, or None", safe_repr(title))
+    if title is not None and not is_seen(title):
+        raise InvalidArgument("title", "a line without signs that nobody sees", ascii(title))
+    return title
+
+
+def checked_policy(name: Any) -> str:
+    """A name that people can tell from others."""
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidArgument("policies", "text as names", safe_repr(name))
+    if name != name.strip() or not is_seen(name):
+        raise InvalidArgument("policies", "names without spaces around them or signs that nobody sees", ascii(name))
+    return name
+
+
+def is_seen(text: str) -> bool:
+    """Whether a text has no sign that moves, hides or breaks others, or that no file can hold."""
+    return all(sign in JOINERS or unicodedata.category(sign) not in UNSEEN for sign in text)

@@ -1,0 +1,150 @@
+"""Slips: outcomes so far out that a typing error or a wrong unit is likelier than any truth.
+
+One outcome that is a hundred times too large would set scale and noise for all others. So an outcome is set aside, as
+if it had not come, where all of this is so:
+
+- it lies far from what was believed of it, and far beyond all others: several times as far from their median as any
+  outcome that counts (by itself a law of heavy tails, or a prior of another scale, has no such gap),
+- nothing agrees with it: no other outcome so far out, on the same side, of an arm with the same context and group, and
+  no more than two among fifty outcomes in a row.
+
+Each update judges again all that is set aside. A truth that jumps brings more such outcomes, and then they all count.
+Outcomes whose noise was told, and those declared to be 0 or 1, are never set aside. Counts are compared by their roots,
+which scatter alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from superarm.arguments import Array, IntArray, Mask
+from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
+from superarm.posteriors.model.conditioned import LEAST, Own
+from superarm.posteriors.model.log import Log, in_order
+from superarm.posteriors.model.model import Model
+from superarm.posteriors.model.noise import Kinds, recognised
+from superarm.posteriors.model.shape import BINARY, COUNT
+from superarm.posteriors.model.story import counts_again, slipped
+from superarm.posteriors.posterior import Posterior
+from superarm.round import Outcomes, Round
+
+GAP = 3.0  # times as far from the median as any outcome that counts
+YOUNG = 20.0  # outcomes among which that takes twice as much: among few a gap is nothing rare
+STAYS = 2.0  # the same of what is set aside already
+FAR = 8.0  # standard deviations from what was believed
+FEW = 8  # outcomes that must count for any to be set aside
+CROWD, ROW = 3, 50  # so many among so many outcomes in a row are no slips
+EQUAL = 1e-9  # share of their median by which outcomes may differ and count as equal
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Screened:
+    """Outcomes of a round with slips set aside."""
+
+    log: Log  # with them, of all rows
+    observed: Outcomes  # in order, NaN where they are slips
+    slips: Mask  # (n, 2) of the log, what is set aside from now on
+    returned: Mask  # (n, 2) of the log, what was set aside and counts again
+
+    def conditioned(self, posterior: Own, columns: int) -> Own:
+        """The posterior that has also seen what was set aside and counts again."""
+        rows = self.returned.any(axis=1)
+        values = np.where(self.returned, self.log.values, np.nan)[rows]
+        return posterior.condition(self.log.points(columns)[rows], values) if rows.any() else posterior
+
+    def lines(self, decisions: int) -> list[str]:
+        """What happened, in words."""
+        lines = []
+        for output in (0, 1):
+            rows = self.slips[:, output]
+            found = zip(self.log.values[rows, output].tolist(), self.log.rounds[rows].tolist(), strict=True)
+            lines += [slipped(output, decisions, value, t) for value, t in found]
+            if self.returned[:, output].any():
+                lines.append(counts_again(output, decisions, int(self.returned[:, output].sum())))
+        return lines
+
+
+def screened(model: Model, posterior: Posterior | None, round: Round, observed: Outcomes) -> Screened:
+    """Outcomes of a round added to the log, and what is a slip of all that came."""
+    observed = in_order(round, observed)
+    log = (model.log or Log.empty(round.contexts.shape[1])).with_all_rows(
+        round, observed.arms, observed.values, observed.noise
+    )
+    rows = np.flatnonzero(~np.isnan(observed.values).all(axis=1))
+    new = np.arange(len(log)) >= len(log) - len(rows)
+    needed = np.where(new[:, None], GAP * (1.0 + YOUNG / np.maximum(log.came.sum(axis=0), 1)), np.inf)
+    needed[log.aside] = STAYS
+    needed[log.noise > 0.0] = np.inf
+    aside = _alone(log, needed, model.kinds)
+    if aside[new].any():
+        needed[new] = np.where(_far(model, posterior, round, observed)[rows], needed[new], np.inf)
+        aside = _alone(log, needed, model.kinds)
+    if not (aside.any() or log.aside.any()):
+        return Screened(log=log, observed=observed, slips=aside, returned=aside)
+    values = observed.values.copy()
+    values[rows] = np.where(aside[new], np.nan, values[rows])
+    observed = Outcomes(arms=observed.arms, values=values, noise=observed.noise)
+    slips, returned = aside & ~log.aside, log.aside & ~aside
+    return Screened(log=log.with_aside(aside), observed=observed, slips=slips, returned=returned)
+
+
+def _far(model: Model, posterior: Posterior | None, round: Round, observed: Outcomes) -> Mask:
+    """(k, 2) which outcomes lie far from what is believed; all where nothing is."""
+    if posterior is None:
+        return np.ones(observed.values.shape, dtype=np.bool_)
+    assert isinstance(posterior, GaussianProcess | ExactPosterior)
+    belief = posterior.predict(model.points(round)[observed.arms])
+    told = model.noises(observed, belief)
+    usual = np.broadcast_to(posterior.noise_std, observed.values.shape)
+    noise = usual if told is None else np.where(np.isnan(told), usual, told)
+    far: Mask = np.abs(observed.values - belief.mean) > FAR * np.hypot(belief.std, noise)
+    return far
+
+
+def _alone(log: Log, needed: Array, kinds: Kinds) -> Mask:
+    """(n, 2) which outcomes are slips, given the gap that each needs to be one, (n, 2)."""
+    slips = np.zeros_like(log.present)
+    for output, kind in enumerate(kinds):
+        came = np.flatnonzero(log.came[:, output])
+        values, judged = log.values[came, output], np.isfinite(needed[came, output])
+        if kind == BINARY or len(came) <= FEW or not judged.any() or _within(values[judged], values[~judged]):
+            continue
+        if kind == COUNT or recognised(log.outcomes(output), LEAST) == COUNT:
+            values = np.sign(values) * np.sqrt(np.abs(values))
+        far = far_out(values, needed[came, output])
+        if far.any() and not _agree(log, came[far], np.flatnonzero(far), values[far] > np.median(values)):
+            slips[came[far], output] = True
+    return slips
+
+
+def _within(values: Array, others: Array) -> bool:
+    """Whether values lie between others, so that none of them can be far out: the usual case, seen at once."""
+    return len(others) > 0 and bool(others.min() <= values.min() and values.max() <= others.max())
+
+
+def far_out(values: Array, needed: Array) -> Mask:
+    """(n,) which values are each ``needed`` times, (n,), as far from the median as any that is not among them.
+
+    >>> far_out(np.array([1.0, 2.0, 3.0, 1.5, 2.5, 1.2, 2.2, 1.8, 2.7, 300.0]), np.full(10, 5.0)).nonzero()[0].tolist()
+    [9]
+    """
+    median = np.median(values)
+    away = np.abs(values - median)
+    order = np.argsort(-away, kind="stable")[: len(values) - FEW + 1]
+    sizes = np.minimum.accumulate(away[order] / needed[order])[:-1]
+    nearer = away[order[1:]]
+    gaps = np.flatnonzero((sizes > nearer) & (nearer > EQUAL * np.abs(median)))
+    far = np.zeros(len(values), dtype=np.bool_)
+    if len(gaps):
+        far[order[: gaps[-1] + 1]] = True
+    return far
+
+
+def _agree(log: Log, rows: IntArray, places: IntArray, above: Mask) -> bool:
+    """Whether outcomes far out are too many in a row, or two are of one context, one group and one side."""
+    if (places[CROWD - 1 :] - places[: len(places) - CROWD + 1] < ROW).any():
+        return True
+    points = np.column_stack([log.contexts[rows], log.keys[rows], above])
+    return len(np.unique(points, axis=0)) < len(points)
