@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from superarm.workers.connect import opened
 from superarm.workers.workers import in_order, tree
 
 
@@ -37,6 +38,12 @@ def threads(_, __):
 def process(_, __):
     time.sleep(0.2)  # so that no worker is quick enough for all
     return os.getpid()
+
+
+def starts_others(_, number):
+    """What a file does that compares policies when it is imported."""
+    with opened(2) as workers:
+        return list(workers.unordered(scaled, [number], workers.share(np.eye(2))))
 
 
 def kills_once(folder, number):

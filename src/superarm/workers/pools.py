@@ -7,9 +7,23 @@ import threading
 import time
 from typing import Any
 
+from superarm.errors import InvalidArgument
+
+_of_a_pool = False  # whether this process is one of a pool
+
 
 def started(number: int) -> Any:
-    """So many processes, which begin with the first tasks."""
+    """So many processes, which begin with the first tasks; an error in a process of a pool.
+
+    A worker imports the files that its tasks need. One that starts workers when it is imported would start them in
+    every worker, and again in each of theirs, without end.
+    """
+    if _of_a_pool:
+        expected = (
+            "1 in a worker process; if a file of yours starts workers when it is imported, put that part of it under "
+            "'if __name__ == \"__main__\"'"
+        )
+        raise InvalidArgument("workers", expected, number)
     from joblib.externals.loky import ProcessPoolExecutor  # no part of `import superarm`
 
     return ProcessPoolExecutor(max_workers=number, initializer=_end_with_parent, initargs=(os.getpid(),))
@@ -17,6 +31,8 @@ def started(number: int) -> Any:
 
 def _end_with_parent(parent: int) -> None:
     """In a worker: end it soon after the process ``parent``; an idle worker waits for minutes."""
+    global _of_a_pool
+    _of_a_pool = True
 
     def watch() -> None:
         while os.getppid() == parent:
