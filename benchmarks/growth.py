@@ -268,7 +268,7 @@ def listings(section: dict[str, Any]) -> list[Listing]:
     giant = section["giant"]
     large = Listing(
         title=f"A round of {giant['arms']:,} arms in {giant['groups']:,} groups, 2-D SE, {giant['form']}",
-        head=["observations", "select, ms", "update, ms", "of select the oracle, ms (wall)", "status"],
+        head=["observations", "select, ms", "update, ms", "oracle, part of select, ms (wall)", "status"],
         rows=[
             [
                 f"{giant['observations']:,}",

@@ -8,7 +8,7 @@ import superarm as sa
 
 
 class Clinics:
-    """Thirty appointments a day at three clinics; picked ones bring health, and each clinic wants a fair urgency."""
+    """Thirty appointments a day at three clinics: each brings health, and each clinic is promised a mean urgency."""
 
     def rounds(self, rng):
         t = 0

@@ -14,8 +14,9 @@ arrivals, noise = np.random.default_rng(0), np.random.default_rng(1)
 policy = sa.CautiousTCGPUCB()
 
 # %% [markdown]
-# This is the loop of a user: what arrives, what is shown, and what came of it. The first outcome of a coupon is a
-# click, 0 or 1. The second is its margin, which is promised. Here promises are judged by the truth, which no user has.
+# This is the loop of a user: coupons arrive, some are shown, and their outcomes are learnt. The first outcome of a
+# coupon is a click, 0 or 1. The second is its margin, which is promised. Here promises are judged by the truth, which
+# no user has.
 
 # %%
 clicks, stated, shown, broken = 0.0, 0.0, 0, 0

@@ -32,11 +32,11 @@ limits = {client.client_id: client.limit for client in clients}
 print("limits:", ", ".join(f"{name} {limit:.2f}" for name, limit in limits.items()))
 
 # %% [markdown]
-# The loop runs once with the cautious policy and once with requests drawn by lot. No server knows what a request leaks
-# on average; here we measure it by asking the same client a dozen times more.
+# The loop runs once with the cautious policy and once with requests drawn at random. No server knows what a request
+# leaks on average; here we measure it by asking the same client a dozen times more.
 
 # %%
-for name, policy in {"cautious": sa.CautiousTCGPUCB(), "lots": sa.Uniform()}.items():
+for name, policy in {"cautious": sa.CautiousTCGPUCB(), "uniform": sa.Uniform()}.items():
     selector = RequestSelector(policy, at_most=4)
     fresh = np.random.default_rng(1)
     asked, broken = [0, 0], [0, 0]  # in the first and in the second half

@@ -168,7 +168,7 @@ def test_movies_on_other_data_says_so_whatever_their_name(tmp_path):
         (["run", "federeted"], "such as study.py, got 'federeted'; did you mean 'federated'?"),
         (["run", "federated", "--policies", "tcgp"], "policies: expected some of"),
         (["run", "federated", "--policies", "uniform, cautios"], "clairvoyant, got cautios; did you mean 'cautious'?"),
-        (["run", "tradeoff", "--data", "x"], "data: expected nothing: tradeoff uses no data"),
+        (["run", "tradeoff", "--data", "x"], "data: expected nothing, because tradeoff uses no data"),
         (["run", "movies", "--data", "/nowhere/at/all"], "/nowhere/at/all"),
         (["report", "/nowhere/at/all"], "no finished results here"),
         (["data", "movielens", "--release", "ml-9"], "release: expected one of"),
@@ -183,7 +183,7 @@ def test_movies_on_other_data_says_so_whatever_their_name(tmp_path):
         (["run", ".x:study"], "study: expected a file such as study.py, or a module"),
         (["new", "."], "file: expected a name for a file, such as study.py"),
         (["new", "/"], "file: expected a name for a file, such as study.py"),
-        (["new", "federated"], "name: expected another name than that of a study of superarm"),
+        (["new", "federated"], "name: expected a name that no study of superarm has"),
         (["run", "problems", "--policies", "tcgp-ucb zeta=2"], "zeta: expected a number from 0 to 1, got 2.0"),
     ],
 )
@@ -314,7 +314,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors
-    assert "the same command goes on where it stopped" in errors
+    assert "run the same command again to continue" in errors
     assert "Traceback" not in errors
     subprocess.run(command, check=True, capture_output=True)
     assert len(pl.read_parquet(out / "results.parquet")) == 2 * 3 * 400
@@ -324,7 +324,7 @@ def test_a_study_to_start_from_runs_resumes_and_is_never_written_over(tmp_path, 
     monkeypatch.chdir(tmp_path)
     assert superarm("new", "study").exit_code == 0  # study.py, as run needs it
     again = superarm("new")
-    assert (again.exit_code, "expected the name of a new file, got study.py, which is" in again.output) == (1, True)
+    assert (again.exit_code, "expected the name of a new file, got study.py, which exists" in again.output) == (1, True)
     words = ("run", "study.py", "--rounds", "2", "--runs", "1", "--jobs", "1")
     first = superarm(*words)
     assert first.exit_code == 0
@@ -332,4 +332,4 @@ def test_a_study_to_start_from_runs_resumes_and_is_never_written_over(tmp_path, 
     assert superarm(*words).output.splitlines()[-6:] == first.output.splitlines()[-6:]
     assert (tmp_path / "results" / "study" / "results.parquet").exists()
     other = superarm("run", "study.py:other")
-    assert (other.exit_code, "study.py to hold other" in other.output) == (1, True)
+    assert (other.exit_code, "other = superarm.experiments.study(...) in study.py" in other.output) == (1, True)

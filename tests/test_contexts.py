@@ -62,19 +62,17 @@ def test_the_number_of_a_category_is_the_same_in_every_round_and_no_others(one, 
 @pytest.mark.parametrize(
     ("column", "came"),
     [
-        (["a", None], "a missing one in column 'c'"),
-        (pd.Series(["a", None]), "a missing one in column 'c'"),
-        (pd.Series(["a", pd.NA], dtype="string"), "a missing one in column 'c'"),
-        (pd.Series(["a", None], dtype="category"), "a missing one in column 'c'"),
-        (pl.Series(["a", None]), "a missing one in column 'c'"),
+        (["a", None], "a missing value in column 'c'"),
+        (pd.Series(["a", None]), "a missing value in column 'c'"),
+        (pd.Series(["a", pd.NA], dtype="string"), "a missing value in column 'c'"),
+        (pd.Series(["a", None], dtype="category"), "a missing value in column 'c'"),
+        (pl.Series(["a", None]), "a missing value in column 'c'"),
         (["a", 1.0], "'a' among numbers in column 'c'"),
         (["a", 1.0, "b"], "1.0 among text in column 'c'"),
     ],
 )
 def test_text_with_gaps_or_numbers_names_its_column(column, came):
-    with pytest.raises(
-        InvalidArgument, match=f"contexts: expected numbers alone or text alone in a column, got {came}"
-    ):
+    with pytest.raises(InvalidArgument, match=f"contexts: expected only numbers or only text in a column, got {came}"):
         contexts_of({"c": column})
 
 
@@ -101,7 +99,7 @@ def test_an_array_may_have_names():
     for columns in (["a"], ["a", "a"], "ab", [1, 2]):
         with pytest.raises(InvalidArgument, match=r"^columns"):
             sa.Round(t=1, contexts=np.eye(2), columns=columns, feasible=sa.AtMost(1))
-    with pytest.raises(InvalidArgument, match="columns: expected None, as contexts have names"):
+    with pytest.raises(InvalidArgument, match="columns: expected None, because contexts have names"):
         sa.Round(t=1, contexts={"a": [1.0]}, columns=["b"], feasible=sa.AtMost(1))
 
 
@@ -127,7 +125,7 @@ def test_columns_come_in_any_order():
     ("table", "words"),
     [
         ({"x": [1.0]}, "the columns 'x', 'c', as before, got none called 'c'"),
-        ({"x": [1.0], "c": ["a"], "y": [1.0]}, "the columns 'x', 'c' alone, as before, got also 'y'"),
+        ({"x": [1.0], "c": ["a"], "y": [1.0]}, "only the columns 'x', 'c', as before, got also 'y'"),
         ({"x": [1.0], "c": [1.0]}, "text in column 'c', as before, got numbers"),
         ({"x": ["a"], "c": ["a"]}, "numbers in column 'x', as before, got text"),
         (np.ones((1, 2)), "a frame with the columns 'x', 'c', as before, got columns without names"),

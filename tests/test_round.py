@@ -292,7 +292,7 @@ THREE = {"t": 1, "contexts": [[0.1], [0.2], [0.3]], "feasible": AtMost(1)}
         ([True, None, False], "None"),
         (pl.Series([True, None, False]), "None"),
         (pd.Series([True, None, False], dtype="boolean"), "<NA>"),
-        (np.ma.array([True, True, False], mask=[0, 1, 0]), "a missing one (masked)"),
+        (np.ma.array([True, True, False], mask=[0, 1, 0]), "a masked value"),
         ([[True], [False, True], []], "[[True], [False, True], []]"),
     ],
     ids=str,
@@ -444,7 +444,7 @@ def test_none_is_a_group_and_may_be_part_of_an_identity():
 
 def test_arms_and_outcomes_that_are_missing():
     round = sa.Round(t=1, contexts=[[0.1], [0.2]], feasible=sa.AtMost(2))
-    with pytest.raises(InvalidArgument, match=r"arms: expected arm numbers, got a missing one \(masked\)"):
+    with pytest.raises(InvalidArgument, match=r"arms: expected arm numbers, got a masked number"):
         round.check_arms(np.ma.array([0, 1], mask=[False, True]))
     with pytest.raises(InvalidArgument, match="outcomes: expected numbers"):
         sa.Outcomes.of(round, [0], np.array([[1, "NaT"]], dtype="timedelta64[s]"))
@@ -468,13 +468,13 @@ def test_a_frame_must_be_one(frame):
     ("column", "fragment"),
     [
         (pl.Series("x", [date(2026, 1, 1), None]), "columns of numbers, got column 'x' of dtype Date"),
-        (pl.Series("x", ["0.1", None]), "numbers alone or text alone in a column, got a missing one in column 'x'"),
-        (pl.Series("x", [1, None]), "finite numbers, got a missing one in column 'x'"),
-        (pd.Series([1, None], dtype="Int64", name="x"), "finite numbers, got a missing one in column 'x'"),
-        (pd.Series([True, None], dtype="boolean", name="x"), "finite numbers, got a missing one in column 'x'"),
+        (pl.Series("x", ["0.1", None]), "only numbers or only text in a column, got a missing value in column 'x'"),
+        (pl.Series("x", [1, None]), "finite numbers, got a missing value in column 'x'"),
+        (pd.Series([1, None], dtype="Int64", name="x"), "finite numbers, got a missing value in column 'x'"),
+        (pd.Series([True, None], dtype="boolean", name="x"), "finite numbers, got a missing value in column 'x'"),
         (
             pd.Series(["0.1", None], name="x"),
-            "numbers alone or text alone in a column, got a missing one in column 'x'",
+            "only numbers or only text in a column, got a missing value in column 'x'",
         ),
         (pd.Series(pd.to_datetime(["2026-01-01", None]), name="x"), "columns of numbers, got column 'x'"),
     ],

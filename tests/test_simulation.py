@@ -238,7 +238,7 @@ def test_a_policy_may_name_its_arms_alone():
 
 @pytest.mark.parametrize("answer", [None, "none", [0, 0], [-1], [10**6], [0.5], {"arms": 1}])
 def test_what_names_no_arms_is_refused(answer):
-    with pytest.raises(ValueError, match="policy: expected one whose select returns a Selection, or arms: "):
+    with pytest.raises(ValueError, match="policy: expected a policy whose select returns a Selection or arms: "):
         simulate(Fixed(answer), SMALL, rounds=1)
 
 

@@ -221,7 +221,7 @@ def fit(
     """Fit a posterior to a log of outcomes, for a policy to start from."""
     with plain_errors():
         if out.is_dir() or not out.absolute().parent.is_dir():  # before the work
-            raise InvalidArgument("out", "a file in a folder that is there", str(out))
+            raise InvalidArgument("out", "a file in an existing folder", str(out))
         names, pair = ([name.strip() for name in each.split(",")] for each in (contexts, outcomes))
         workers = jobs if on is None else on
         fitted, said = superarm.fit_log(

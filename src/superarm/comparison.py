@@ -42,9 +42,9 @@ class Comparison(Results):
         """One row per policy.
 
         ``reward`` is the reward of all runs divided by that of the clairvoyant, and ``reward_std`` its standard
-        deviation over the runs, as the report has them; both are null where the clairvoyant earns nothing above 0.
-        ``kept`` is the share of promises kept (null where there are none), ``group_regret`` by how much the broken ones
-        were missed in a run, and ``select_ms`` the median time of a selection.
+        deviation over the runs, as in the report; both are null if the clairvoyant earns nothing above 0. ``kept`` is
+        the share of promises kept (null if there are none), ``group_regret`` says by how much the broken promises of a
+        run miss their thresholds, and ``select_ms`` is the median time of a selection.
         """
         return summary(self.frame).select(
             "policy",
@@ -61,7 +61,7 @@ class Comparison(Results):
         return tradeoff(self.frame).chart()
 
     def report(self, folder: str | os.PathLike[str]) -> Report:
-        """Write results, figures and ``report.html`` into a folder: a new one, or over those of the same comparison."""
+        """Write results, figures and ``report.html`` into a new folder, or into one that holds the same comparison."""
         place = checked_path("folder", folder)
         save(Folder(place), self)
         return report(place)
@@ -98,14 +98,16 @@ def compare(
     Parameters
     ----------
     policies, environment, rounds, runs
-        as :func:`superarm.experiments.study` takes them, and ``about`` the rest of its arguments
+        see :func:`superarm.experiments.study`
+    about
+        other arguments of :func:`superarm.experiments.study`: ``zeta``, ``name`` and ``title``
     seed
-        of all runs; in a run every policy meets the same arms and the same noise
+        seed of all runs; in a run every policy meets the same arms and the same noise
     out
         a folder, or the address of a bucket, that keeps the results; the same call continues where an earlier one
         stopped. None: nothing is kept
     workers
-        as :func:`superarm.connect` takes them; by default one process per core. Results do not depend on it
+        see :func:`superarm.connect`; by default one process per core. The results do not depend on it
 
     >>> import superarm as sa
     >>> clients = sa.environments.Federated(clients=3.0, requests=3)
@@ -124,19 +126,19 @@ def run(
     seed: Seed = 0,
     workers: int | str | Workers = "processes",
 ) -> Comparison:
-    """Play a study: on this machine or on many, resumable, with results that do not depend on who played what.
+    """Play a study: on this machine or on many, resumable, with results that do not depend on which worker played what.
 
     Parameters
     ----------
     experiment
-        as :func:`superarm.experiments.study` makes it
+        what :func:`superarm.experiments.study` returned
     out
         a folder, or the address of a bucket (``s3://``, ``gs://``, ``az://``; extra ``cluster``), that keeps
         the results; the same call continues where an earlier one stopped. None: nothing is kept
     seed
-        of all runs; in a run every policy meets the same arms and the same noise
+        seed of all runs; in a run every policy meets the same arms and the same noise
     workers
-        as :func:`superarm.connect` takes them; by default one process per core
+        see :func:`superarm.connect`; by default one process per core
 
     >>> import superarm as sa
     >>> clients = sa.environments.Federated(clients=3.0, requests=3)
@@ -145,7 +147,7 @@ def run(
     ['mine', 'clairvoyant']
     """
     if not isinstance(experiment, Experiment):
-        raise InvalidArgument("experiment", "a study, as superarm.experiments.study makes it", type_of(experiment))
+        raise InvalidArgument("experiment", "a study made by superarm.experiments.study", type_of(experiment))
     seed = seed_number(seed)
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
         found = runner.run(experiment, folder=place_at("out", folder), seed=seed, workers=workers)

@@ -95,7 +95,9 @@ def contexts_of(contexts: Any, columns: Any = None) -> tuple[Array, Columns | No
         array, known = read_table(table)
         array = _checked(array)
         if columns is not None and (columns.names if isinstance(columns, Columns) else tuple(columns)) != known.names:
-            raise InvalidArgument("columns", f"None, as contexts have names: {_few(known.names)}", safe_repr(columns))
+            raise InvalidArgument(
+                "columns", f"None, because contexts have names: {_few(known.names)}", safe_repr(columns)
+            )
     array.setflags(write=False)
     return array, known
 
@@ -149,7 +151,7 @@ def in_order(contexts: Array, own: Columns | None, known: Columns) -> Array:
         raise InvalidArgument("contexts", f"the columns {wanted}, as before", f"none called {_few(missing)}")
     if len(own) > len(known):
         strange = [name for name in own.names if name not in known.names]
-        raise InvalidArgument("contexts", f"the columns {wanted} alone, as before", f"also {_few(strange)}")
+        raise InvalidArgument("contexts", f"only the columns {wanted}, as before", f"also {_few(strange)}")
     places = own.positions(known.names)
     for place, name, is_category in zip(places, known.names, known.categories, strict=True):
         if (own.labels[place] is not None) != is_category:
@@ -162,18 +164,18 @@ def check_numbers(columns: Columns | None, who: str) -> None:
     """Refuse categories for those who know numbers alone."""
     if columns is not None and any(columns.categories):
         came = f"text in column {columns.names[columns.categories.index(True)]!r}"
-        raise InvalidArgument("contexts", f"columns of numbers, as {who} knows no categories", came)
+        raise InvalidArgument("contexts", f"columns of numbers, because {who} takes no categories", came)
 
 
 def as_number_column(column: Any, name: Any) -> Array:
-    """A column of numbers, or an error that says which one is none."""
+    """A column of numbers, or an error that names the column."""
     try:
         values = as_floats("contexts", column.to_numpy() if hasattr(column, "to_numpy") else column, "numbers")
     except InvalidArgument:
         what = f"column {name!r} of dtype {getattr(column, 'dtype', 'object')}"
         raise InvalidArgument("contexts", "columns of numbers", what) from None
     if np.isnan(values).any():
-        raise InvalidArgument("contexts", "finite numbers", f"a missing one in column {name!r}")
+        raise InvalidArgument("contexts", "finite numbers", f"a missing value in column {name!r}")
     return values
 
 
@@ -193,7 +195,7 @@ def _column(column: Any, name: str) -> tuple[Array, Labels]:
         items = [item if isinstance(item, str) or _is_missing(item) else str(item) for item in items]
     if not all(isinstance(item, str) for item in items):
         what = f"{_odd(items)} in column {name!r}"
-        raise InvalidArgument("contexts", "numbers alone or text alone in a column", what)
+        raise InvalidArgument("contexts", "only numbers or only text in a column", what)
     labels = tuple(sorted({str(item) for item in items}))
     place = {label: i for i, label in enumerate(labels)}
     return category_keys(labels)[[place[item] for item in items]], labels
@@ -218,7 +220,7 @@ def _odd(items: list[Any]) -> str:
     """What does not belong in a column of text and other values: the first of the kind that is rarer, or missing."""
     others = [item for item in items if not isinstance(item, str)]
     if any(map(_is_missing, others)):
-        return "a missing one"
+        return "a missing value"
     if 2 * len(others) < len(items):
         return f"{safe_repr(others[0])[:40]} among text"
     return f"{safe_repr(next(item for item in items if isinstance(item, str)))[:40]} among numbers"

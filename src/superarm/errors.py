@@ -45,7 +45,7 @@ class InvalidArgument(SuperarmError, ValueError):
 
 
 class UnsolvableRound(SuperarmError):
-    """No solver at hand can answer this round exactly; the message says what would."""
+    """The oracle cannot solve this round exactly; the message says what can."""
 
 
 class UnreadableFile(SuperarmError):

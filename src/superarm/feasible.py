@@ -18,10 +18,10 @@ PerGroup = int | Mapping[Hashable, int] | IntArray | Array | None
 
 
 class Feasible(Protocol):
-    """S_t, as everybody asks for it: :class:`AtMost`, :class:`Exactly` and :class:`WholeGroups`.
+    """The contract of S_t, the allowed super arms: :class:`AtMost`, :class:`Exactly` and :class:`WholeGroups` keep it.
 
-    A super arm is allowed iff its number of arms is within ``totals``, at most ``most_groups`` groups are touched, and
-    none of them gives more arms than its cap; where groups are picked ``whole``, each gives all its arms.
+    A super arm is allowed iff its number of arms is within ``totals``, it touches at most ``most_groups`` groups, and
+    it takes no more arms of a group than its cap. If groups are picked ``whole``, it takes all arms of each.
     """
 
     @property
@@ -30,7 +30,7 @@ class Feasible(Protocol):
         ...
 
     def totals(self, arms: int) -> tuple[int, int]:
-        """Smallest and largest number of arms that may be picked, of ``arms`` that are there."""
+        """Smallest and largest number of arms that may be picked in a round of ``arms`` arms."""
         ...
 
     def caps(self, groups: Groups) -> IntArray:
@@ -46,9 +46,9 @@ class Feasible(Protocol):
         ...
 
     def largest_sum(self, weights: Array, groups: Groups) -> float:
-        """Largest sum of weights (M,) over super arms within caps and largest total; those below 0 are left out.
+        """Largest sum of weights (M,) over super arms within the caps and the largest total, without negative weights.
 
-        So no super arm of S_t has a larger sum, of whatever size it must be.
+        So no super arm of S_t has a larger sum, whatever size S_t demands.
         """
         ...
 
@@ -164,7 +164,7 @@ def _count(argument: str, value: Any) -> int:
 
 
 def playable(arms: IntArray, feasible: Feasible, groups: Groups) -> bool:
-    """Whether arms may be played: a super arm of S_t, or fewer than it demands, as oracles return where there is none.
+    """Whether arms may be played: in S_t, or fewer arms than S_t demands, as oracles return if S_t has no super arm.
 
     >>> groups = Groups.of([0, 0, 1])
     >>> [playable(np.array(arms), Exactly(3, per_group=1), groups) for arms in ([0, 2], [0, 1])]

@@ -32,22 +32,21 @@ Action = npt.NDArray[np.int8]
 
 
 class SuperArmEnv(gymnasium.Env[Observation, Action]):
-    """One step is one round: the action says which arms to pick, the reward is what they earned.
+    """An environment in which a step is a round: the action says which arms to pick, the reward is what they earn.
 
     Rounds have different numbers of arms, but a space has a fixed size. So arms fill the first rows of an observation,
-    and the rest is empty (``present`` is 0). Arms of the action that are not there, or that do not fit the round, are
-    not played: arms are taken in the order of the list as long as totals and caps allow, whole groups where the round
-    asks for them. If a round asks for more arms than the action has (:class:`~superarm.Exactly`), the first others of
-    the list that fit are played too, so that an agent cannot avoid costs and promises by picking nothing.
+    and the rest is empty (``present`` is 0). Arms of the action that do not exist, or that do not fit the round, are
+    not played: arms are taken in the order of the rows as long as totals and caps allow, and whole groups if the round
+    asks for them. If a round asks for more arms than the action has (:class:`~superarm.Exactly`), the first other rows
+    that fit are played too, so that an agent cannot avoid costs and promises by picking nothing.
     ``info["arms"]`` says what was played.
 
     Observations have, for each of ``max_arms`` rows, ``contexts``, ``present``, ``group`` (a number, -1 where there is
     no arm), ``cap`` of the group, ``promise`` (1 for at least, -1 for at most, 0 for none) and ``threshold``; and the
-    largest number of arms, ``most``. ``info["promises"]`` says by label what each group of the observed round promises,
-    such as "Sum() <= 0.7": a sum or mean of second outcomes, or what else. After a step ``info`` has ``arms``,
-    ``outcomes`` and, by label, ``kept``, of the round that was played. ``round`` is the observed round itself, for
-    policies of superarm. A missing first outcome (NaN) earns nothing, and a group with a missing second one is left out
-    of ``kept``.
+    largest number of arms, ``most``. ``info["promises"]`` has, by label, the promise to each group of the observed
+    round, such as "Sum() <= 0.7". After a step ``info`` has ``arms``, ``outcomes`` and, by label, ``kept`` of the round
+    that was played. ``round`` is the observed round itself, for policies of superarm. A missing first outcome (NaN)
+    earns nothing, and a group with a missing second one is left out of ``kept``.
 
     Parameters
     ----------
@@ -55,11 +54,11 @@ class SuperArmEnv(gymnasium.Env[Observation, Action]):
         any object with ``rounds``, ``expected_outcomes`` and ``outcomes``. One with a ``delay`` is refused: a step
         returns its reward at once
     max_arms
-        rows of an observation; a round with more arms is an error
+        number of rows of an observation; a round with more arms is an error
     rounds
-        after which an episode is truncated
+        number of rounds after which an episode is truncated
     penalty
-        taken off the reward for every group that breaks its promise, by its outcomes
+        subtracted from the reward for every group that breaks its promise, judged by its outcomes
 
     >>> import superarm as sa
     >>> env = SuperArmEnv(sa.environments.Federated(clients=2.0, requests=3), max_arms=40, rounds=5)
@@ -104,7 +103,7 @@ class SuperArmEnv(gymnasium.Env[Observation, Action]):
     def round(self) -> Round:
         """The round that the observation shows."""
         if self._shown is None:
-            raise InvalidArgument("round", "an episode that has begun: call reset first", "none")
+            raise InvalidArgument("round", "a running episode: call reset first", "none")
         return self._shown
 
     def reset(
@@ -116,13 +115,13 @@ class SuperArmEnv(gymnasium.Env[Observation, Action]):
         self._coming, self._noise = self.environment.rounds(stream(entropy, "arrivals")), stream(entropy, "noise")
         self._shown, self._over, self._played = next(self._coming, None), False, 0
         if self._shown is None:
-            raise InvalidArgument("environment", "one with at least one round", "none")
+            raise InvalidArgument("environment", "an environment with at least one round", "none")
         return self._observation(self._shown), {"promises": promised(self._shown)}
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Play what fits of the action in this round, and show the next."""
+        """Play the arms of the action that fit this round, and show the next round."""
         if self._over or self._coming is None:
-            raise InvalidArgument("step", "an episode that goes on: call reset first", "none")
+            raise InvalidArgument("step", "a running episode: call reset first", "none")
         if not self.action_space.contains(action):
             raise InvalidArgument("action", f"an array of {self.max_arms} zeros and ones", repr(action))
         round = self.round
@@ -191,7 +190,7 @@ def _within_caps(round: Round, arms: IntArray) -> IntArray:
 
 
 def promised(round: Round) -> dict[Hashable, str]:
-    """What each group promises, by label."""
+    """The promise to each group, by label."""
     return {
         round.labels[group]: f"{promise.reward} {promise.sense.value} {threshold:g}"
         for promise in round.promises
@@ -204,4 +203,4 @@ def _dimension(environment: Environment) -> int:
     for round, _ in zip(environment.rounds(stream(0, "arrivals")), range(100), strict=False):
         if len(round):
             return int(round.contexts.shape[1])
-    raise InvalidArgument("environment", "one with arms in its first hundred rounds", "none")
+    raise InvalidArgument("environment", "an environment with arms in its first hundred rounds", "none")

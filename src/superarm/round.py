@@ -49,10 +49,10 @@ class Round:
         number of the round, from 1
     contexts
         (M, D) context x_{t,m} of every arm: numbers, or a frame or mapping with named columns of numbers or text. Text
-        is a category; in ``contexts`` it is a number, the same for equal text in every round
+        is a category: the attribute ``contexts`` holds a number for it, the same for equal text in every round
     groups
-        (M,) any hashable labels; without them all arms form one group. In a list None is a label as any other; in a
-        column of a frame it is a missing value, and refused as NaN is everywhere
+        (M,) any hashable labels; without them all arms form one group. In a list, None is a label like any other. In a
+        column of a frame it is a missing value, which is refused like NaN
     constraint
         the promise to every group; or a mapping from labels to constraints, where groups that are not named have no
         promise; or None
@@ -61,7 +61,7 @@ class Round:
     reward
         u, by default the sum
     arm_ids
-        (M,) identity of each arm, any hashable labels, for policies that remember arms; None: the context identifies it
+        (M,) identity of each arm, any hashable label, for policies that remember arms; None: the context identifies it
     safe
         (M,) True for arms that you vouch for: a group in which only such arms are picked keeps its promise by your
         word. :class:`~superarm.CautiousTCGPUCB` uses it; other policies ignore it. None: no arm
@@ -213,7 +213,7 @@ class Round:
         except ValueError:
             raise InvalidArgument(argument, "arm numbers, integers of shape (k,)", safe_repr(arms)) from None
         if np.ma.is_masked(array):
-            raise InvalidArgument(argument, "arm numbers", "a missing one (masked)")
+            raise InvalidArgument(argument, "arm numbers", "a masked number")
         array = np.asarray(array)
         if array.size == 0:
             array = array.astype(np.intp).reshape(-1)
@@ -224,7 +224,7 @@ class Round:
         array = array.astype(np.intp)
         if len(array) and (array.min() < 0 or array.max() >= len(self)):
             wrong = array[(array < 0) | (array >= len(self))][0]
-            known = f"arm numbers from 0 to {len(self) - 1}" if len(self) else "no arms, as the round has none"
+            known = f"arm numbers from 0 to {len(self) - 1}" if len(self) else "no arms, because the round has none"
             raise InvalidArgument(argument, known, wrong)
         values, counts = np.unique(array, return_counts=True)
         if len(values) < len(array):
@@ -255,14 +255,14 @@ class Outcomes:
         if too_large.any():
             expected = f"numbers from {-LARGEST} to {LARGEST}, or NaN where an outcome never came"
             raise InvalidArgument(
-                "outcomes", expected, "an infinite one" if np.isinf(values).any() else values[too_large][0]
+                "outcomes", expected, "an infinite number" if np.isinf(values).any() else values[too_large][0]
             )
         noise = None if noise_std is None else checked_noises(noise_std, len(arms))
         return cls(arms=arms, values=values, noise=noise)
 
 
 def checked_noises(noise_std: Any, rows: int) -> Array:
-    """Noises of single outcomes, (rows, 2), NaN where none is told: given for all, for each output, or one by one."""
+    """The noise of each outcome, (rows, 2), NaN where it is unknown; given for all, for each output, or one by one."""
     expected = f"a positive number, one for each outcome, or shape ({rows}, 2); NaN where none is known"
     noise = as_floats("noise_std", noise_std, expected)
     if noise.shape not in ((), (2,), (rows, 2)):

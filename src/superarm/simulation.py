@@ -57,8 +57,8 @@ def play(
 ) -> Iterator[dict[str, Any]]:
     """Play and yield one row per round, in the columns of ``PLAYED``, and of ``OPTIMUM`` if ``benchmark``.
 
-    Noise is drawn for every arm of a round, picked or not, so that all policies meet, arm by arm, the same. Where the
-        environment has a ``delay`` d, the policy gets the outcomes of round t after round t + d was decided.
+    Noise is drawn for every arm of a round, picked or not, so that all policies meet the same noise, arm by arm. Where
+    the environment has a ``delay`` d, the policy gets the outcomes of round t after round t + d was decided.
     """
     arrivals, noise = stream(seed, "arrivals"), stream(seed, "noise")
     delay, waiting = _delay(environment), deque[tuple[Round, IntArray, Array]]()
@@ -104,10 +104,10 @@ def selection_of(answer: Any, round: Round, *, checked: bool = False) -> Selecti
     """
     if isinstance(answer, Selection):
         if not checked:  # it may be that of another round
-            allowed("policy", "one whose select returns a Selection of arms of the round", answer.arms, round)
+            allowed("policy", "a policy whose select returns arms of the round", answer.arms, round)
         return answer
     return claiming_nothing(
-        allowed("policy", "one whose select returns a Selection, or arms", answer, round), solver="custom"
+        allowed("policy", "a policy whose select returns a Selection or arms", answer, round), solver="custom"
     )
 
 
@@ -153,7 +153,7 @@ def simulate(
         the policy; afterwards it has learnt from every round
     environment
         any object with ``rounds``, ``expected_outcomes`` and ``outcomes``, and perhaps a whole number ``delay``: after
-        how many more rounds outcomes are told
+        how many more rounds the policy gets the outcomes
     rounds
         T; fewer if the environment ends earlier
     seed

@@ -49,7 +49,7 @@ def plain_errors() -> Iterator[None]:
         Console(stderr=True, highlight=False).print(Text("superarm: ", style="red").append(said, ""), soft_wrap=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        Console(stderr=True).print("\ninterrupted; the same command goes on where it stopped")
+        Console(stderr=True).print("\ninterrupted; run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
 
 

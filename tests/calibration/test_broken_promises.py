@@ -143,7 +143,7 @@ def test_exploring_rounds_do_not_hide_broken_certificates(seed):
     assert sa.calibration.promises_verdict(frame.drop("kind")).finding is Finding.HONEST
     called = sa.calibration.promises_verdict(frame)
     assert called.finding is Finding.OVERCONFIDENT
-    assert f"In certified rounds 8.0 were and {certified.observed:.0f} did." in str(called)
+    assert f"In certified rounds, 8.0 were predicted to and {certified.observed:.0f} did." in str(called)
 
 
 def test_verdicts_by_kind_rarely_accuse_the_honest():

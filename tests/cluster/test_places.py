@@ -62,5 +62,5 @@ def test_what_a_bucket_answers_is_told_in_a_line(s3):
         list(place.names())
     with pytest.raises(FileNotFoundError, match="s3://there-is-none/x/a: not found"):
         place.read("a")
-    with pytest.raises(InvalidArgument, match="out: expected the address of a bucket, as s3://bucket/folder"):
+    with pytest.raises(InvalidArgument, match="out: expected the address of a bucket, such as s3://bucket/folder"):
         place_at("out", "s3://")

@@ -145,7 +145,7 @@ def test_connections_that_break_off_are_continued(server, own_cache):
 
 def test_a_server_that_keeps_breaking_off_leaves_a_beginning_that_the_next_call_continues(server, own_cache):
     server.cuts = [1000, 0, 0, 0]
-    with pytest.raises(DownloadFailed, match="broke off after 1000 bytes; they are kept"):
+    with pytest.raises(DownloadFailed, match="was lost after 1000 bytes; they are kept"):
         fetch("ml-latest-small", base_url=server.url)
     assert left(own_cache) == ["ml-latest-small.zip.part"]
     fetch("ml-latest-small", base_url=server.url)
@@ -213,7 +213,7 @@ def test_a_silent_server_is_given_up(server, own_cache, monkeypatch):
     monkeypatch.setattr(download, "_SILENCE", 0.1)
     server.cuts = [1000, 0, 0, 0]
     server.stall.clear()
-    with pytest.raises(DownloadFailed, match="broke off after 1000 bytes"):
+    with pytest.raises(DownloadFailed, match="was lost after 1000 bytes"):
         fetch("ml-latest-small", base_url=server.url)
 
 

@@ -109,5 +109,5 @@ def test_bad_arguments(arguments, wrong):
 def test_rounds_of_others_are_refused():
     contexts = np.zeros((2, 3))
     for groups in (["a", "b"], [0, 12]):
-        with pytest.raises(ValueError, match=r"^round: expected one of this environment, with labels from 0 to 11"):
+        with pytest.raises(ValueError, match=r"^round: expected a round of this environment, with labels from 0 to 11"):
             Shops().expected_outcomes(sa.Round(t=1, contexts=contexts, groups=groups, feasible=sa.AtMost(1)))

@@ -104,11 +104,11 @@ def test_other_arguments_are_refused(given, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"draw": lambda t, rng: None}, "draw: expected one that returns a superarm.Round"),
-        ({"draw": lambda t, rng: draw(t + 1, rng)}, "one that returns round t = 1, got t = 2"),
+        ({"draw": lambda t, rng: None}, "draw: expected a function that returns a superarm.Round"),
+        ({"draw": lambda t, rng: draw(t + 1, rng)}, "a function that returns round t = 1, got t = 2"),
         ({"expected": lambda round: np.zeros(6)}, "shape .6, 2., a row per arm, got shape .6,."),
-        ({"expected": lambda round: np.full((6, 2), np.nan)}, "one that returns numbers from"),
-        ({"expected": lambda round: "many"}, "one that returns numbers"),
+        ({"expected": lambda round: np.full((6, 2), np.nan)}, "a function that returns numbers from"),
+        ({"expected": lambda round: "many"}, "a function that returns numbers"),
     ],
 )
 def test_functions_that_return_something_else_are_refused(given, said):

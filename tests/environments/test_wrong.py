@@ -207,7 +207,7 @@ def test_bad_arguments(arguments, wrong):
 
 def test_rounds_of_others_are_refused():
     world = WrongWorld("groups kept")
-    with pytest.raises(ValueError, match=r"^round: expected one of this environment"):
+    with pytest.raises(ValueError, match=r"^round: expected a round of this environment"):
         world.expected_outcomes(
             sa.Round(t=1, contexts=np.zeros((2, 2)), groups=["a", "b"], feasible=sa.AtMost(1), arm_ids=[0, 1])
         )

@@ -59,8 +59,8 @@ def test_names_and_values(text, name, values):
         ("mine most=2.5", "expected a whole number for most, as in most=3, got '2.5'"),
         ("mine learn=perhaps", "expected true or false for learn, as in learn=false, got 'perhaps'"),
         ("mine share", "expected a number for share, as in share=0.5, got ''"),
-        ("mine share=1 share=2", "expected share of mine once, got 'mine share=1 share=2'"),
-        ("plain share=1", "expected plain alone, as it takes no settings, got 'plain share=1'"),
+        ("mine share=1 share=2", "expected share of mine only once, got 'mine share=1 share=2'"),
+        ("plain share=1", "expected plain without settings, because it takes none, got 'plain share=1'"),
     ],
 )
 def test_mistakes_say_what_there_is(text, said):

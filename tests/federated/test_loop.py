@@ -160,13 +160,16 @@ def test_utilities():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"num_examples": 0}, "num_examples of at least 1, which are the weight of an update, got 0 of 'c1:2:1'"),
+        ({"num_examples": 0}, "num_examples of at least 1, which is the weight of an update, got 0 of 'c1:2:1'"),
         ({"num_examples": -1}, "got -1 of"),
         ({"num_examples": math.nan}, "got nan of"),
         ({"num_examples": None}, "got None of"),
-        ({"model": (np.ones(4), np.array(1.0))}, r"models of one shape, as that of 'c0:1:1': \[\(3,\), \(\)\], got"),
-        ({"model": (np.ones(3),)}, "models of one shape"),
-        ({"model": (np.ones((1, 3)), np.array(1.0))}, "models of one shape"),  # NumPy would take it for the same
+        (
+            {"model": (np.ones(4), np.array(1.0))},
+            r"models of the same shapes as that of 'c0:1:1': \[\(3,\), \(\)\], got",
+        ),
+        ({"model": (np.ones(3),)}, "models of the same shapes"),
+        ({"model": (np.ones((1, 3)), np.array(1.0))}, "models of the same shapes"),  # NumPy would take it for the same
     ],
 )
 def test_updates_without_a_mean_are_refused(change, words):

@@ -353,11 +353,14 @@ def test_a_smaller_round_is_refused_after_a_restart_too(tmp_path):
     with sa.Session.open(path, durability="normal") as held, sa.Session.open(path, durability="normal") as other:
         selector = RequestSelector(held, at_most=2)
         seq = held.seq
-        with pytest.raises(InvalidArgument, match=r"server_round: expected larger than all before \(5\), got 3"):
+        with pytest.raises(
+            InvalidArgument,
+            match=r"server_round: expected a number larger than those of all earlier rounds \(5\), got 3",
+        ):
             selector.propose(3, profiles(), 2.0)
         assert held.seq == seq
         assert selector.propose(5, profiles(), 2.0).replayed
         RequestSelector(other, at_most=2).propose(8, profiles(), 2.0)
-        with pytest.raises(InvalidArgument, match=r"larger than all before \(8\), got 7"):
+        with pytest.raises(InvalidArgument, match=r"larger than those of all earlier rounds \(8\), got 7"):
             selector.propose(7, profiles(), 2.0)
         assert not selector.propose(9, profiles(), 2.0).replayed

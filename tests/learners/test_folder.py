@@ -105,7 +105,7 @@ def test_a_disk_that_fails_changes_nothing(tmp_path, monkeypatch, failing):
 
 
 def test_who_may_open_them(tmp_path):
-    with pytest.raises(InvalidArgument, match="to make some, give their features"):
+    with pytest.raises(InvalidArgument, match="to create new ones, give features"):
         sa.Learners.open(tmp_path / "nothing")
     with pytest.raises(InvalidArgument):
         sa.Learners.open(tmp_path / "nothing", noise_std=0.3)
@@ -178,7 +178,7 @@ def test_a_log_that_lost_what_was_written_is_refused(tmp_path):
     with start(tmp_path, 1) as learners:
         teach(learners)
         keeper = Keeper(learners.model, tmp_path, (0,))
-    with pytest.raises(UnreadableFile, match="ends with record 1, and 2 were written"):
+    with pytest.raises(UnreadableFile, match="ends with record 1, but 2 were written"):
         keeper.after(2)
     keeper.close()
 
@@ -198,7 +198,7 @@ def test_a_part_that_lost_its_log_costs_the_others_nothing(tmp_path, workers, sn
     lost = tmp_path / "0001.log"
     lost.unlink() if left is None else lost.write_bytes(logs[lost][: int(left * len(logs[lost]))])
     for _ in range(2):
-        with pytest.raises(UnreadableFile, match=r"0001\.log: it (is not there|ends with record \d)"):
+        with pytest.raises(UnreadableFile, match=r"0001\.log: (this log is missing|it ends with record \d)"):
             sa.Learners.open(tmp_path, workers=workers)
         assert all(path.read_bytes() == logs[path] for path in logs if path != lost)
     lost.write_bytes(logs[lost])
@@ -212,7 +212,7 @@ def test_a_log_behind_its_snapshot_is_named(tmp_path):
         teach(learners)
         learners.snapshot()
     (tmp_path / "0000.log").write_bytes(b"")
-    with pytest.raises(UnreadableFile, match=r"0000\.log: it ends with record 0, and 2 were written"):
+    with pytest.raises(UnreadableFile, match=r"0000\.log: it ends with record 0, but 2 were written"):
         sa.Learners.open(tmp_path)
 
 

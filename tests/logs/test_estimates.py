@@ -303,9 +303,7 @@ def test_intervals_hold_the_truth_in_every_world(name):
 def test_two_logs_of_one_shop_agree():
     path = shop_logs.wheel()
     if path is None:
-        pytest.skip(
-            "the logs are not here: `python -m tests.logs.shop_logs` fetches them, SUPERARM_OBP names the wheel"
-        )
+        pytest.skip("the wheel of obp 0.4.1 cannot be fetched here: SUPERARM_OBP may name it")
     for policy, found in shop_logs.agreements(path, "men", "doubly robust").items():
         assert found.agree, policy
         assert found.estimate.low <= found.own <= found.estimate.high, policy

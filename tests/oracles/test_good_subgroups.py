@@ -127,7 +127,7 @@ def test_large_groups_are_described_without_a_list(constraint, counts):
     good = good_of([1.0] * LARGE, constraint=constraint)
     assert good.counts(0) == tuple(counts)
     assert good.is_empty(0) == (not counts)
-    with pytest.raises(UnsolvableRound, match="group 0 has 60 arms: its subgroups can be listed up to 14 arms"):
+    with pytest.raises(UnsolvableRound, match="group 0 has 60 arms, and subgroups are listed only up to 14 arms"):
         list(good.subgroups(0))
 
 

@@ -145,7 +145,7 @@ def test_text_alone_is_enough():
 @pytest.mark.parametrize("make", [sa.ACCUCB, lambda: sa.CCMAB(horizon=30)])
 def test_policies_that_cut_contexts_into_cells_refuse_text(make):
     policy = make()
-    with pytest.raises(InvalidArgument, match=r"contexts: expected columns of numbers, as .* knows no categories"):
+    with pytest.raises(InvalidArgument, match=r"contexts: expected columns of numbers, because .* takes no categories"):
         policy.select(a_round(1, frame(1)))
 
 
@@ -159,7 +159,7 @@ def test_a_posterior_of_ones_own_is_not_given_text():
 
     policy = sa.TCGPUCB(Flat())
     assert len(policy.select(a_round(1, frame(1), ["price", "age"])).arms)
-    with pytest.raises(InvalidArgument, match="as Flat knows no categories, got text in column 'colour'"):
+    with pytest.raises(InvalidArgument, match="because Flat takes no categories, got text in column 'colour'"):
         policy.select(a_round(1, frame(1)))
 
 

@@ -156,11 +156,11 @@ def test_equal_rewards_stay_equal():
 
 def test_a_class_in_place_of_a_reward_is_told_what_was_meant():
     for compare, meant in (
-        (lambda: Sum >= 0.1, r"a reward, as Sum\(\) >= 0.1, got the class Sum itself"),
-        (lambda: Mean <= {"a": 1}, r"a reward, as Mean\(\) <= \{'a': 1\}"),
-        (lambda: Sum >= 0.1, r"a reward, as Sum\(\) >= 0.1"),
-        (lambda: Sum > 0.1, r"a reward, as Sum\(\) >= 0.1"),
-        (lambda: Sum < 0.1, r"a reward, as Sum\(\) <= 0.1"),
+        (lambda: Sum >= 0.1, r"a reward, such as Sum\(\) >= 0.1, got the class Sum itself"),
+        (lambda: Mean <= {"a": 1}, r"a reward, such as Mean\(\) <= \{'a': 1\}"),
+        (lambda: Sum >= 0.1, r"a reward, such as Sum\(\) >= 0.1"),
+        (lambda: Sum > 0.1, r"a reward, such as Sum\(\) >= 0.1"),
+        (lambda: Sum < 0.1, r"a reward, such as Sum\(\) <= 0.1"),
     ):
         with pytest.raises(InvalidArgument, match=meant):
             compare()

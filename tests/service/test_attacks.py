@@ -147,7 +147,7 @@ def test_who_is_cut_off_by_the_end_of_the_service_is_told_to_ask_again(store, mo
         monkeypatch.setattr(held, "write", cut_off)
         told = decide(client, "a")
         assert (told.status_code, told.headers["retry-after"]) == (503, "1")
-        assert "ask again under the same key" in told.json()["detail"]
+        assert "repeat the call with the same key" in told.json()["detail"]
 
 
 def test_a_truth_is_no_one(client):

@@ -289,7 +289,7 @@ FIELDS = "contexts, groups, promises, reward, arm_ids, safe, catalogue, rows, t,
         ('{"contexts": [[1.0]]}', "body: expected the field feasible, got none"),
         (
             '{"feasible": {"at_most": 1}, "contexts": {"price": [10, "x"]}}',
-            "contexts: expected numbers alone or text alone in a column, got 'x' among numbers in column 'price'",
+            "contexts: expected only numbers or only text in a column, got 'x' among numbers in column 'price'",
         ),
     ],
 )

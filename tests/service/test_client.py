@@ -71,7 +71,7 @@ def test_a_client_does_what_a_session_does(address, tmp_path):
         assert client.glance()["policy"]["policy"] == "CUCB"
         assert client.redact(ids[0]).decisions == (ids[0],)
         assert set(client.redact(label="v").decisions) == set(ids[1:])
-        with pytest.raises(sa.errors.InvalidArgument, match="not both"):
+        with pytest.raises(sa.errors.InvalidArgument, match="either the id of a decision or label="):
             client.redact(ids[0], label="v")
 
 

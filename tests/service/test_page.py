@@ -182,7 +182,7 @@ def test_files_come_once(client):
 def test_what_is_not_there_is_a_page_that_says_so(client):
     for address in ("/sessions/nobody", "/sessions/shops/decisions/nothing", "/page/none"):
         found = shown(client, address, 404)
-        assert "There is no such thing here." in found.text
+        assert "That was not found." in found.text
     for odd in ("start=x", "only=<b>", f"group={'a' * 5000}", "start=-5", "start=99999999999999999999999"):
         assert client.get(f"/sessions/shops?{odd}").status_code in (200, 400), odd
 

@@ -44,7 +44,7 @@ def events(path):
 def test_looking_changes_nothing(file):
     before = events(file)
     assert "main TCGPUCB 3 1" in said("list", file)
-    assert "Session(TCGPUCB, 6 events, 1 decision out)" in said("show", file)
+    assert "Session(TCGPUCB, 6 events, 1 decision waiting)" in said("show", file)
     assert "6 events, 3 decisions: whole, and replayed bit for bit" in said("verify", file)
     assert "kept the state after event 6" in said("snapshot", file)
     assert events(file) == before
@@ -80,9 +80,9 @@ def test_a_decision_is_explained_by_key_number_and_beginning_of_its_id(file):
     assert said("explain", file, "--key", "day 2") == said("explain", file, "--t", 2) == whole
     short = next(ids[1][:n] for n in range(4, 37) if sum(id.startswith(ids[1][:n]) for id in ids) == 1)
     assert said("explain", file, short) == whole
-    assert "as 3 decisions begin with these" in said("explain", file, ids[1][:4], code=1)
+    assert "because 3 decisions begin with these" in said("explain", file, ids[1][:4], code=1)
     assert "session.decision(key=...)" in said("explain", file, "day 2", code=1)
-    assert "key=, or t=" in said("explain", file, code=1)
+    assert "key= and t=" in said("explain", file, code=1)
 
 
 def test_a_file_without_a_session_is_told(tmp_path):
@@ -146,9 +146,9 @@ def test_compact_says_what_it_did_and_what_is_lost(file, tmp_path):
     assert said("compact", file) == "0 rounds made slim, 0 decisions archived "
     found = said("compact", file, "--older-than", 0, "--archive", tmp_path / "old")
     assert "2 decisions archived exported: " in found
-    assert "up to event 6 no replay, correction, erasure or explanation" in found
+    assert "up to event 6 nothing can be replayed, corrected, erased, explained or taught to another policy" in found
     assert "replayed bit for bit after event 6; 2 decisions archived" in said("verify", file)
-    assert "at least 6: what was before is archived" in said("replay", file, tmp_path / "p", "--at", 3, code=1)
+    assert "at least 6, because earlier events are archived" in said("replay", file, tmp_path / "p", "--at", 3, code=1)
     assert "is archived" in said("explain", file, "--key", "day 1", code=1)
     (folder,) = (tmp_path / "old").iterdir()
     said("import", folder, tmp_path / "back.db")

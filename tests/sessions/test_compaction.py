@@ -149,22 +149,22 @@ def test_what_a_slim_round_no_longer_tells(tmp_path, clock):
     size = os.path.getsize(tmp_path / "s.db") + os.path.getsize(tmp_path / "s.db-wal")
     found = session.compact()
     assert str(found).startswith(f"{found.slim} rounds made slim, 0 decisions archived")
-    assert "no explanation" in str(found)
+    assert "can no longer be explained" in str(found)
     assert os.path.getsize(tmp_path / "s.db") < size / 2
     old, new = made[8], made[-1]
     assert session.explain(new.id).same
-    with pytest.raises(sa.errors.NotKept, match="only the picked arms are kept"):
+    with pytest.raises(sa.errors.NotKept, match="only the picked arms of its round are kept"):
         session.explain(old.id)
     assert session.decision(old.id).arm_ids == old.arm_ids
     assert session.decide(wide_round(old.t), key=f"day {old.t}").id == old.id
     assert policy_to_bytes(session.at(10)) is not None
     assert session.observe(old.id, old.arm_ids, outcomes(old.t, old.arms)).known == 2 * len(old.arms)
-    with pytest.raises(sa.errors.NotKept, match="may learn from the others"):
+    with pytest.raises(sa.errors.NotKept, match="may need the others to learn"):
         session.reconfigure(Foreign())
     session.close()
     with Session.open(tmp_path / "s.db", keep_rounds=3 * DAY) as again:
         assert again.verify().slim == found.slim
-        assert "slim: no explanation" in str(again.verify())
+        assert "slim: they can no longer be explained" in str(again.verify())
         restored = Session.restore(again.export(tmp_path / "out"), tmp_path / "r.db")
         assert state(restored) == state(again)
         restored.close()
@@ -254,21 +254,22 @@ def test_what_can_no_longer_be_done_is_refused_with_the_reason(tmp_path, clock):
             lambda: session.explain(old.id),
         ],
         "cannot be corrected": [lambda: session.correct(waits.id, waits.arms[0], 1, 0.75)],
-        "cannot be told from the rest": [lambda: session.redact(waits.id), lambda: session.redact(old.id)],
-        "another policy could not learn it": [
+        "cannot be separated from the rest": [lambda: session.redact(waits.id), lambda: session.redact(old.id)],
+        "another policy cannot learn it": [
             lambda: session.reconfigure(sa.CUCB()),
             lambda: session.fork(tmp_path / "f.db", sa.CUCB()),
         ],
-        "up to which all is archived": [lambda: session.explain(waits.id)],
+        f"everything up to event {since} is archived": [lambda: session.explain(waits.id)],
     }
     for words, calls in refused.items():
         for call in calls:
             with pytest.raises(sa.errors.NotKept, match=words):
                 call()
-    with pytest.raises(sa.errors.InvalidArgument, match=f"at least {since}: what was before is archived"):
+    with pytest.raises(sa.errors.InvalidArgument, match=f"at least {since}, because earlier events are archived"):
         session.at(since - 1)
     assert (state(session), session._running.store.last()) == (before, seq)
-    assert f"up to event {since} no replay, correction, erasure or explanation" in str(session.verify())
+    gone = f"up to event {since} nothing can be replayed, corrected, erased, explained or taught to another policy"
+    assert gone in str(session.verify())
     # All else goes on.
     session.observe(waits.id, waits.arms, outcomes(7, waits.arms), sample="more")
     session.correct(more[0].id, more[0].arms[0], 1, 0.125)
@@ -284,7 +285,7 @@ def test_the_base_holds_back_for_what_reaches_behind_it(tmp_path, clock):
     session.reconfigure(sa.CUCB())
     found = session.compact(2 * DAY, archive=tmp_path / "old")
     assert (found.archived, found.folder) == (0, None)
-    assert "taught the policy everything anew" in found.notes[0]
+    assert "taught the policy everything again" in found.notes[0]
     assert not (tmp_path / "old").exists()
     days(session, clock, 8, 12)
     session.correct(made[1].id, made[1].arms[0], 1, 0.5)  # not learnt: compact does so first

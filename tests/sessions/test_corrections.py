@@ -94,7 +94,7 @@ def test_a_correction_twice_and_a_rebase_between(path):
         (lambda s, d: s.correct(d.id, d.arms[0], 1, 1e308), "value: expected a number"),
         (
             lambda s, d: s.correct(d.id, d.arms[0], 1, 0.1, sample="x"),
-            "arm: expected one of which this outcome is known",
+            "arm: expected an arm whose outcome is known",
         ),
         (lambda s, d: s.correct(d.id, 99, 1, 0.1), "arms: expected arm numbers"),
         (lambda s, d: s.correct("nobody", 0, 1, 0.1), "id: expected the id"),
@@ -237,7 +237,7 @@ def test_corrections_are_learnt_by_themselves_when_they_have_waited(path, monkey
     assert session.verify().ok
     session.close()
     with pytest.raises(
-        sa.errors.InvalidArgument, match="rebase_after: expected None, or as the session began: 1 minute"
+        sa.errors.InvalidArgument, match="rebase_after: expected None, or the setting of the session: 1 minute"
     ):
         opened(path, rebase_after=61)
 

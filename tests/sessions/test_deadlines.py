@@ -44,7 +44,7 @@ def test_silence_may_mean_nothing(tmp_path, clock):
     assert session.observe(two.id, two.arms, outcomes(2, two.arms)).state == "complete"  # late, and learnt
     assert session.observe(one.id, one.arms[:1], [[0.5, 0.25]]).state == "expired"  # nothing is waited for
     assert len(session.pending()) == 0
-    assert "0 decisions out" in repr(session)
+    assert "0 decisions waiting" in repr(session)
     assert policy_to_bytes(session.policy) != before
     assert session.verify().ok
     session.close()

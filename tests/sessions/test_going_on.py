@@ -175,7 +175,7 @@ def test_elsewhere_a_session_goes_on_from_its_last_snapshot_and_says_so(tmp_path
     elsewhere = here.replace('"cpu": "', '"cpu": "another ')
     monkeypatch.setattr(start, "fingerprint", lambda: elsewhere)
     session = open_plain(tmp_path / "s.db")
-    assert "learnt elsewhere (cpu" in session.notes[0]
+    assert "learnt on another system (cpu" in session.notes[0]
     assert session.verify().ok
     assert not session.verify().exact  # though nothing was appended yet
     play(session, range(6, 8))
@@ -354,5 +354,7 @@ def test_a_journal_that_was_set_back_is_told(tmp_path):
     session = Session.open(store, policy=policy())
     play(session, range(1, 4))
     del store._events[5:]
-    with pytest.raises(sa.errors.StoreUnavailable, match="ends with event 5, and this session knows 7: it was set"):
+    with pytest.raises(
+        sa.errors.StoreUnavailable, match="ends with event 5, but this session has read event 7: the store was replaced"
+    ):
         session.decide(a_round(4))

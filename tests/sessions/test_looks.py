@@ -98,7 +98,7 @@ def test_what_does_not_explain_says_so(tmp_path):
         with pytest.raises(sa.errors.InvalidArgument, match="a policy that explains, got CUCB"):
             session.explain(decision.id)
         receipt = session.record(a_round(2), [0], [[0.1, 0.1]])
-        with pytest.raises(sa.errors.UnknownDecision, match="not a record"):
+        with pytest.raises(sa.errors.UnknownDecision, match="a record of somebody else's choice"):
             session.explain(receipt.decision)
     assert policy()
 
@@ -137,9 +137,13 @@ def test_decisions_are_found_by_key_and_number(tmp_path):
 def test_an_id_that_is_none_is_told_what_it_is(tmp_path):
     with Session.open(tmp_path / "s.db", policy=policy(), durability="normal") as session:
         decision = session.decide(a_round(1), key="monday")
-        with pytest.raises(sa.errors.UnknownDecision, match=r"this is a key, by which session.decision"):
+        with pytest.raises(
+            sa.errors.UnknownDecision, match=r"this is a key: session.decision\(key=...\) finds its decision"
+        ):
             session.observe("monday", decision.arms, outcomes(1, decision.arms))
-        with pytest.raises(sa.errors.UnknownDecision, match=f"as decision.id, got the decision {decision.id} itself$"):
+        with pytest.raises(
+            sa.errors.UnknownDecision, match=f"pass decision.id, got the decision {decision.id} itself$"
+        ):
             session.observe(decision, decision.arms, outcomes(1, decision.arms))
 
 
@@ -181,7 +185,7 @@ def test_a_decision_is_found_by_the_number_of_its_round_and_the_beginning_of_its
     for letters in ("ffffffff", "\u00e4" * 9, "zzzz"):
         with pytest.raises(sa.errors.UnknownDecision):
             session.decision(letters)
-    with pytest.raises(sa.errors.UnknownDecision, match="more letters, as 10"):
+    with pytest.raises(sa.errors.UnknownDecision, match="more characters, because 10"):
         session.decision(made[1].id[:4])
 
 

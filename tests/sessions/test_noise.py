@@ -47,7 +47,7 @@ def test_a_session_teaches_the_noise_that_it_was_told(kind, tmp_path):
 def test_a_policy_that_cannot_use_it_is_told_nothing(tmp_path):
     with sa.Session.open(tmp_path / "shop.db", policy=sa.CUCB()) as session:
         decision = session.decide(a_round(1, arm_ids=list("abcdef")))
-        with pytest.raises(InvalidArgument, match="noise_std: expected None, as CUCB"):
+        with pytest.raises(InvalidArgument, match="noise_std: expected None, because CUCB"):
             session.observe(decision.id, decision.arms, outcomes(1, decision.arms), noise_std=0.1)
 
 

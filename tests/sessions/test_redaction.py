@@ -59,7 +59,7 @@ def test_a_decision_is_erased_and_forgotten(tmp_path, kind):
     ):
         with pytest.raises(sa.errors.Conflict, match="redacted"):
             call()
-    with pytest.raises(sa.errors.InvalidArgument, match="what was erased then cannot be replayed"):
+    with pytest.raises(sa.errors.InvalidArgument, match="states before this erasure cannot be replayed"):
         session.at(5)
     assert policy_to_bytes(session.at(redaction.replayable_from)) == taught(decisions)
     decisions |= played(session, range(6, 8))

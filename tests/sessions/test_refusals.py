@@ -253,7 +253,9 @@ def test_a_number_must_leave_others_to_count(session):
             lambda most=most: session.decide(a_round(most)),
             lambda most=most: session.record(a_round(most), [0], [[0.1, 0.1]]),
         ):
-            with pytest.raises(InvalidArgument, match=r"t: expected at most 2\*\*62, so that the session can count on"):
+            with pytest.raises(
+                InvalidArgument, match=r"t: expected at most 2\*\*62, so that the session can number later rounds"
+            ):
                 call()
     assert session.decide(a_round(2**62)).t == 2**62
     assert session.decide(a_round(1), counted=True).t == 2**62 + 1
@@ -283,9 +285,9 @@ def test_after_an_erasure_verify_and_explain_say_what_is_gone(session):
     fourth = played(session, 4)
     found = session.verify()
     assert (found.ok, found.redacted, found.replayable_from) == (True, 1, gone)
-    assert f"1 decision erased: of what was before event {gone} no replay or explanation" in str(found)
+    assert f"1 decision erased: nothing before event {gone} can be replayed or explained" in str(found)
     for decision in (first, third):
-        with pytest.raises(Erased, match=f"decision {second.id} was erased, by event {gone}") as caught:
+        with pytest.raises(Erased, match=rf"erased together with decision {second.id} \(event {gone}\)") as caught:
             session.explain(decision.id)
         assert decision.id in str(caught.value)
         assert "seq" not in str(caught.value)
@@ -300,7 +302,7 @@ def test_after_an_erasure_verify_and_explain_say_what_is_gone(session):
 
 def test_a_deadline_ends_before_calendars_do(tmp_path):
     for long in (timedelta.max, 1e308):
-        with pytest.raises(InvalidArgument, match="deadline: expected at most 1000 years; None: for ever"):
+        with pytest.raises(InvalidArgument, match="deadline: expected at most 1000 years, or None for no limit"):
             Session.open(tmp_path / "t.db", policy=policy(), deadline=long)
     assert not (tmp_path / "t.db").exists()
 
@@ -335,10 +337,10 @@ def test_a_record_is_no_decision_and_the_message_says_so(session):
         ("id", lambda: session.decision(receipt.decision)),
         ("key", lambda: session.explain(key="log 1")),
     ):
-        with pytest.raises(UnknownDecision, match="of a record of somebody else's choice") as caught:
+        with pytest.raises(UnknownDecision, match="which is a record of somebody else's choice") as caught:
             call()
         assert caught.value.argument == argument
-    with pytest.raises(UnknownDecision, match=r"key: .* got 'log 1', of a record"):
+    with pytest.raises(UnknownDecision, match=r"key: .* got 'log 1', which is a record"):
         session.decision(key="log 1")
 
 
@@ -346,18 +348,24 @@ def test_a_rebase_shows_what_it_knows(session):
     decision = played(session, 1)
     assert repr(session.rebase()) == "Rebase(corrections=0, decisions=())"
     session.correct(decision.id, int(decision.arms[0]), 1, 0.25)
-    assert repr(session) == "Session(TCGPUCB, 4 events, 0 decisions out, 1 correction not learnt yet: call rebase())"
+    assert (
+        repr(session) == "Session(TCGPUCB, 4 events, 0 decisions waiting, 1 correction not learnt yet: call rebase())"
+    )
     assert repr(session.rebase()) == "Rebase(corrections=1, decisions=())"
     session.decide(a_round(2))
-    assert "6 events, 1 decision out" in repr(session)
+    assert "6 events, 1 decision waiting" in repr(session)
 
 
 def test_spans_are_said_in_days(tmp_path):
     store = MemoryStore()
     Session.open(store, policy=policy(), deadline=timedelta(days=7), rebase_after=90)
-    with pytest.raises(InvalidArgument, match="deadline: expected None, or as the session began: 7 days, got 1 day"):
+    with pytest.raises(
+        InvalidArgument, match="deadline: expected None, or the setting of the session: 7 days, got 1 day"
+    ):
         Session.open(store, deadline=86400)
-    with pytest.raises(InvalidArgument, match="began: 90 seconds, got 2 minutes"):
+    with pytest.raises(InvalidArgument, match="setting of the session: 90 seconds, got 2 minutes"):
         Session.open(store, rebase_after=120)
-    with pytest.raises(InvalidArgument, match="keep_rounds: expected None, or as the session began: None, got 1 hour"):
+    with pytest.raises(
+        InvalidArgument, match="keep_rounds: expected None, or the setting of the session: None, got 1 hour"
+    ):
         Session.open(store, keep_rounds=timedelta(hours=1))

@@ -173,7 +173,9 @@ def test_an_empty_choice_waits_for_nothing(session):
     assert (len(decision.arms), decision.state, session.decision(decision.id).state) == (0, "empty", "empty")
     assert session.decisions()["state"].to_list() == ["empty"]
     assert len(session.pending()) == 0
-    with pytest.raises(sa.errors.Conflict, match=r"is empty: .* use a new key"):
+    with pytest.raises(
+        sa.errors.Conflict, match="picked nothing, so there is nothing to withdraw; to decide again, use a new key"
+    ):
         session.withdraw(decision.id)
     assert session.decision(decision.id).state == "empty"
     assert (
@@ -185,7 +187,7 @@ def test_the_key_of_a_withdrawn_decision_is_used_up(session):
     one = session.decide(a_round(1), key="monday")
     session.withdraw(one.id)
     with pytest.raises(
-        sa.errors.Conflict, match=f"key 'monday' is of decision {one.id}, which was withdrawn.* new key"
+        sa.errors.Conflict, match=f"key 'monday' belongs to decision {one.id}, which was withdrawn.* new key"
     ):
         session.decide(a_round(1), key="monday")
     assert session.decide(a_round(2), key="monday again").state == "open"
@@ -265,7 +267,7 @@ def test_an_event_after_which_the_policy_is_stuck_is_refused(tmp_path, monkeypat
     with Session.open(tmp_path / "s.db", policy=policy()) as session:
         decision = session.decide(a_round(1))
         before, seq = state_digest(session), session._running.store.last()
-        with pytest.raises(sa.errors.InvalidArgument, match=r"outcomes: .* some after which it fails: OverflowError"):
+        with pytest.raises(sa.errors.InvalidArgument, match=r"outcomes: .* some that make it fail: OverflowError"):
             session.observe(decision.id, decision.arms[:1], [[1e6, 0.0]])
         assert (state_digest(session), session._running.store.last()) == (before, seq)
         session.observe(decision.id, decision.arms[:1], [[1.0, 0.0]])
@@ -280,7 +282,7 @@ def test_outcomes_outside_of_the_range_are_refused(tmp_path):
     again = Session.open(tmp_path / "s.db")
     with again, pytest.raises(sa.errors.InvalidArgument, match="outcome_range of the session"):
         again.observe(decision.id, decision.arms[:1], [[np.nan, 1.5]])
-    with pytest.raises(sa.errors.InvalidArgument, match="outcome_range: expected None, or as the session began"):
+    with pytest.raises(sa.errors.InvalidArgument, match="outcome_range: expected None, or the setting of the session"):
         Session.open(tmp_path / "s.db", outcome_range=(0, 1))
 
 
@@ -313,7 +315,7 @@ def test_an_open_that_fails_leaves_no_file(tmp_path, wrong):
 
 
 def test_a_restore_or_fork_that_fails_leaves_no_file(tmp_path, session):
-    with pytest.raises(sa.errors.InvalidArgument, match=r"folder: expected one that Session.export wrote"):
+    with pytest.raises(sa.errors.InvalidArgument, match=r"folder: expected a folder that Session.export wrote"):
         Session.restore(tmp_path / "nofolder", tmp_path / "r.db")
     with pytest.raises(sa.errors.InvalidArgument, match="policy"):
         session.fork(tmp_path / "r.db", sa.CUCB)
@@ -348,10 +350,10 @@ def test_a_fork_is_made_whole_or_not_at_all(session):
 def test_mistakes_with_paths_and_deadlines_are_said_plainly(tmp_path, session):
     with pytest.raises(sa.errors.InvalidArgument, match=r"deadline: expected .* timedelta"):
         Session.open(tmp_path / "new.db", policy=policy(), deadline="7d")
-    with pytest.raises(sa.errors.InvalidArgument, match="path: expected that of a file"):
+    with pytest.raises(sa.errors.InvalidArgument, match="path: expected the path of a file"):
         Session.open(tmp_path, policy=policy())
     (tmp_path / "file").write_text("x")
-    with pytest.raises(sa.errors.InvalidArgument, match="folder: expected that of a folder"):
+    with pytest.raises(sa.errors.InvalidArgument, match="folder: expected the path of a folder"):
         session.export(tmp_path / "file")
 
 

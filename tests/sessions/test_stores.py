@@ -176,7 +176,7 @@ def test_a_lock_that_is_not_let_go_is_said(tmp_path, monkeypatch):
     store = SQLiteStore(tmp_path / "s.db")
     other = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(sa.errors.StoreUnavailable, match=r"s\.db: another process holds it"):
+    with pytest.raises(sa.errors.StoreUnavailable, match=r"s\.db: another process has locked it"):
         store.append([numbered(1)])
     other.execute("ROLLBACK")
     other.close()
@@ -206,7 +206,7 @@ def test_a_file_that_cannot_be_written_to_is_said(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path):
-    with pytest.raises(sa.errors.StoreUnavailable, match="there must be a folder"):
+    with pytest.raises(sa.errors.StoreUnavailable, match="its folder must exist and be writable"):
         SQLiteStore(tmp_path / "nowhere" / "s.db")
 
 

@@ -95,7 +95,7 @@ def test_a_changed_file_is_noticed(tmp_path):
     path = tmp_path / "arms" / arms.shards[1].file
     rows = pl.read_parquet(path)
     rows.with_columns(pl.col("x") + 1.0).write_parquet(path)
-    with pytest.raises(UnreadableFile, match="other rows"):
+    with pytest.raises(UnreadableFile, match="its rows are not those that were written"):
         arms.shard(1)
     rows[:1].write_parquet(path)
     with pytest.raises(UnreadableFile, match="fewer rows"):
@@ -121,7 +121,7 @@ def test_of_two_that_write_into_a_folder_one_is_refused(tmp_path):
         sa.Catalogue.write(a_frame(50), tmp_path / "arms", **NAMES)  # another is done meanwhile
         yield a_frame(100)
 
-    with pytest.raises(InvalidArgument, match="not there yet, or is empty"):
+    with pytest.raises(InvalidArgument, match="does not exist yet, or is empty"):
         sa.Catalogue.write(frames(), tmp_path / "arms", **NAMES)
     assert sa.Catalogue.open(tmp_path / "arms").arms == 50
     assert len(sa.Catalogue.open(tmp_path / "arms").shard(0)) == 50
@@ -132,7 +132,7 @@ def test_letters_of_patterns_in_a_path_are_letters(tmp_path):
     assert len(arms.shard(0)) + len(arms.shard(1)) == 200
     assert arms.rows([7]).height == 1
     assert repr(sa.Catalogue.write(a_frame(1), tmp_path / "one", contexts=["x"])).endswith(
-        "1 arm in 1 group, 1 shard, groups whole in one of them; 1 context column)"
+        "1 arm in 1 group, 1 shard, groups whole; 1 context column)"
     )
 
 
@@ -198,7 +198,7 @@ def test_what_is_said_of_all_arms_is_looked_at_too(tmp_path):
     table, said = pl.read_parquet(groups), json.loads(manifest.read_text("utf-8"))
     for changed in (table.with_columns(pl.col("x") + 1.0), table[1:], table.drop("y")):
         changed.write_parquet(groups)
-        with pytest.raises(UnreadableFile, match=r"groups\.parquet: other rows"):
+        with pytest.raises(UnreadableFile, match=r"groups\.parquet: its rows are not those that were written"):
             sa.Catalogue.open(tmp_path / "arms")
     table.write_parquet(groups)
     for wrong in ([], {}, said | {"shards": [{"rows": 3}]}, said | {"features": 3}, {**said, "contexts": None}):

@@ -330,4 +330,4 @@ def test_the_command_writes_the_posterior(tmp_path):
     for out in (tmp_path / "log", tmp_path / "nowhere" / "fitted.sa"):  # before the work, not after it
         wrong = CliRunner().invoke(app, ["fit", str(tmp_path / "log"), *named, "--out", str(out)])
         assert wrong.exit_code == 1
-        assert "out: expected a file in a folder that is there" in wrong.output
+        assert "out: expected a file in an existing folder" in wrong.output

@@ -62,7 +62,7 @@ def test_a_class_defined_again_replaces_the_old_one(path):
     write(old, path)
     new = cell()
     assert type(read(path)) is new
-    with pytest.raises(NotStorable, match=r"an earlier .*Note, since defined again; make it anew"):
+    with pytest.raises(NotStorable, match=r"the class .*Note was defined again since; create the value again"):
         write(old, path)
     assert read(path) == new("a")
 

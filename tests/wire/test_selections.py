@@ -89,10 +89,10 @@ def test_frames_that_are_no_selection_are_refused_by_name():
     frame, beside = wire.selection_to_frame(whole)
     for wrong, other, words in (
         (frame.drop("std_2"), beside, "frame: expected the column arm, and perhaps mean_1"),
-        (frame, beside | {"arms": [0]}, "beside: expected what selection_to_frame says"),
-        (frame, [], "beside: expected what selection_to_frame says"),
+        (frame, beside | {"arms": [0]}, "beside: expected the data that selection_to_frame returned"),
+        (frame, [], "beside: expected the data that selection_to_frame returned"),
         (frame, {}, "selection: expected an object with"),
-        (frame.reverse(), beside, "arms that are no ascending numbers"),
+        (frame.reverse(), beside, "arms that are not ascending numbers"),
         (frame.with_columns(mean_1=frame["arm"].cast(str) + "x"), beside, "could not convert"),
     ):
         with pytest.raises(errors.InvalidArgument, match=words):

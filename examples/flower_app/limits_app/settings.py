@@ -4,7 +4,7 @@ from typing import Any
 
 DEFAULTS: dict[str, str | int | bool] = {  # as in pyproject.toml, for runs without `flwr run`
     "data": "digits",  # or "fashion-mnist"
-    "clients": 6,  # who must be there before the first round
+    "clients": 6,  # all must be there before a round starts
     "not-alike": False,  # whether every client prefers some classes
     "rounds": 10,
     "at-most": 4,  # requests in a round

@@ -1,6 +1,6 @@
 """The app in Flower's simulation, on Ray, without a SuperLink: ``python -m limits_app.simulate FOLDER ROUNDS``.
 
-Clients are told nothing but the defaults in this way; ``flwr run`` tells them what is set.
+In this way clients know only the default settings; ``flwr run`` passes on what you set.
 """
 
 import sys

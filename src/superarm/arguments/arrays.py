@@ -88,7 +88,7 @@ def mask(argument: str, value: Any, size: int, each: str) -> Mask:
     except ValueError:
         raise InvalidArgument(argument, expected, safe_repr(value)) from None
     if np.ma.is_masked(array):
-        raise InvalidArgument(argument, expected, "a missing one (masked)")
+        raise InvalidArgument(argument, expected, "a masked value")
     array = np.asarray(array)
     strangers = [item for item in array.flat if not isinstance(item, (bool, np.bool_))] if array.dtype == object else []
     if strangers:

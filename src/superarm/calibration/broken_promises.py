@@ -34,9 +34,9 @@ NOISE = (
 def kept(round: Round, arms: Any, outcomes: npt.ArrayLike) -> dict[Hashable, bool]:
     """Whether each touched group kept its promise, by outcomes (k, 2) of the picked arms, in the order of ``arms``.
 
-    With expected outcomes this is the promise itself. Realised ones carry noise, which breaks or keeps some promises
-    that lie near their thresholds: judge by averages where you can. Groups without a promise are left out, and so are
-    those with a missing outcome.
+    With expected outcomes this is the promise itself. Observed outcomes carry noise, which decides promises near their
+    thresholds: judge by averages where you can. Groups without a promise are left out, and so are those with a missing
+    outcome.
     """
     observed = Outcomes.of(round, arms, outcomes)
     second = np.zeros(len(round))
@@ -56,7 +56,7 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
     Parameters
     ----------
     selections
-        of a policy that states each touched group's ``probability`` of keeping its promise
+        selections of a policy that states each touched group's ``probability`` of keeping its promise
     kept
         for each round, whether each group kept its promise, by label (see :func:`kept`); leave out groups for which
         this is unknown
@@ -64,10 +64,10 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
     Returns
     -------
     polars.DataFrame
-        One row for each round: ``round`` (1, 2, ...), ``promised`` (groups with a probability, of which it is known;
-        not those that the user vouches for),
-        ``predicted`` (broken ones expected of them: the sum of 1 - probability), ``broken``, and ``kind`` (the name of
-        the :class:`superarm.Kind` of the round; null where the policy states none).
+        One row for each round: ``round`` (1, 2, ...), ``promised`` (groups with a probability for which it is known
+        whether they kept their promise, without those that you vouch for), ``predicted`` (how many of them were
+        expected to break it: the sum of 1 - probability), ``broken``, and ``kind`` (the name of the
+        :class:`superarm.Kind` of the round; null if the policy states none).
     """
     import polars as pl
 
@@ -98,7 +98,7 @@ def promises(selections: Sequence[Selection], kept: Sequence[Mapping[Hashable, b
 
 
 def promises_verdict(frame: pl.DataFrame) -> Verdict:
-    """What follows from the counts of :func:`promises`, all rounds together.
+    """The verdict from the counts of :func:`promises`, all rounds together.
 
     A round counts once, because the groups of a round may break together. Up to 1.2 times the predicted number is
     tolerated; a policy that breaks no more than that is called overconfident with a probability of at most 1 %. Where
@@ -151,7 +151,7 @@ def together(found: Verdict, kinds: Sequence[Verdict]) -> Verdict:
     worst = max(kinds, key=lambda verdict: verdict.evidence, default=found)
     if found.finding is Finding.OVERCONFIDENT or evidence < 1.0 / FALSE_ALARM:
         return found
-    of_worst = f"{found.said} In {worst.about} {worst.expected:,.1f} were and {worst.observed:,.0f} did."
+    of_worst = f"{found.said} In {worst.about}, {worst.expected:,.1f} were predicted to and {worst.observed:,.0f} did."
     return replace(found, finding=Finding.OVERCONFIDENT, evidence=evidence, said=of_worst)
 
 

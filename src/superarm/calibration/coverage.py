@@ -52,12 +52,12 @@ def coverage(
     Parameters
     ----------
     beliefs
-        of each round, about its picked arms, before their outcomes were seen: the selection, or a belief, (k, 2)
+        for each round, the selection, or the belief (k, 2) about its picked arms before their outcomes were seen
     outcomes
-        of each round, (k, 2), in the same order; NaN where none came
+        for each round, the outcomes (k, 2) in the same order; NaN where none came
     noise_std
-        of the outcomes, one number or one for each output, such as ``posterior.noise_std``; 0 if ``outcomes`` are the
-        expected outcomes themselves
+        noise of the outcomes, one number or one for each output, such as ``posterior.noise_std``; 0 if ``outcomes`` are
+        the expected outcomes themselves
     levels
         probabilities of the central intervals
 
@@ -97,11 +97,11 @@ def replay(
     Parameters
     ----------
     prior
-        any posterior with ``predict`` and ``condition``; it stays as it is
+        any posterior with ``predict`` and ``condition``; it is not changed
     rounds
         past rounds in their order: the contexts of the picked arms, (k, D), and their outcomes, (k, 2)
     noise_std
-        of the outcomes; by default what the posterior says as ``posterior.noise_std``
+        noise of the outcomes; by default ``noise_std`` of the posterior
     levels
         probabilities of the central intervals
     """
@@ -122,7 +122,7 @@ def replay(
 
 
 def verdicts(frame: pl.DataFrame) -> tuple[Verdict, ...]:
-    """What follows from the counts of :func:`coverage` or :func:`replay`, for each output, all levels together.
+    """Verdicts from the counts of :func:`coverage` or :func:`replay`, one for each output, all levels together.
 
     The arms of a round share one posterior and err together, so a round counts once, however many arms it has. An
     honest posterior is called dishonest about an output with a probability of at most 2 %: 1 % for each direction. A

@@ -33,7 +33,7 @@ _STAKES = np.array([1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 0.9])  # shares of what
 
 
 class Finding(enum.Enum):
-    """What was found; ``finding.value`` says what to do."""
+    """The finding of a verdict; ``finding.value`` says what to do."""
 
     HONEST = "No sign of overconfidence; intervals that are too wide take longer to show."
     OVERCONFIDENT = (
@@ -49,12 +49,12 @@ class Finding(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What was found about one kind of claim.
+    """The verdict on one kind of claim.
 
     Attributes
     ----------
     about
-        whose or which claims
+        which claims were judged
     finding
         honest, overconfident, underconfident, or too few to tell
     expected, observed
@@ -64,7 +64,7 @@ class Verdict:
     evidence
         the capital won against the claims: an honest posterior lets it reach w with a probability of at most 1 / w
     said
-        both figures in a sentence
+        a sentence with both figures
     """
 
     about: str

@@ -25,12 +25,12 @@ def check_environment(environment: Environment, *, rounds: int = 4, repetitions:
     environment
         the object to check; it is not changed if it keeps its contract
     rounds
-        how many rounds are looked at
+        how many rounds to check
     repetitions
-        how often the outcomes of each are drawn to compare their means with the expected ones; rare outcomes, such as
-        clicks, need more
+        how often to draw the outcomes of each round, to compare their means with the expected ones; rare outcomes, such
+        as clicks, need more
     seed
-        of arrivals and noise
+        seed of arrivals and noise
     """
     keeps(environment, Environment, "is not an environment: it needs rounds, expected_outcomes and outcomes")
     rounds, seed = whole_number("rounds", rounds, 1), whole_number("seed", seed)

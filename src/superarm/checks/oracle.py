@@ -35,7 +35,7 @@ def check_oracle(oracle: SuperArmOracle, *, rounds: int = 200, seed: int = 0) ->
     rounds
         how many rounds to try
     seed
-        of the rounds
+        seed of the rounds
     """
     require(callable(oracle) and not isinstance(oracle, type), f"{oracle!r} is not an oracle: it must be callable")
     rounds = whole_number("rounds", rounds, 1)

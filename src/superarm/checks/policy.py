@@ -29,7 +29,7 @@ def check_policy(policy: Policy, *, dimension: int = 1, seed: int = 0) -> None:
     dimension
         D of the contexts that it takes
     seed
-        of the rounds and outcomes
+        seed of the rounds and outcomes
     """
     keeps(policy, Policy, "lacks select(round) or update(round, arms, outcomes)")
     dimension, rng = whole_number("dimension", dimension, 1), np.random.default_rng(checked_seed(seed))

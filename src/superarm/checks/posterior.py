@@ -25,7 +25,7 @@ def check_posterior(posterior: Posterior, *, dimension: int = 1, seed: int = 0) 
     dimension
         D of the contexts that it takes
     seed
-        of the contexts and outcomes tried
+        seed of the contexts and outcomes to try
     """
     keeps(posterior, Posterior, "lacks predict(contexts) or condition(contexts, outcomes)")
     dimension, rng = whole_number("dimension", dimension, 1), np.random.default_rng(checked_seed(seed))

@@ -27,9 +27,9 @@ def check_reward(reward: Reward, *, arms: int = 6, seed: int = 0) -> None:
     reward
         the object to check
     arms
-        number of arms in the rounds tried; a reward with one entry per arm needs its own number, at most 10
+        number of arms in the rounds to try; a reward with one value per arm needs its own number, at most 10
     seed
-        of the outcomes tried
+        seed of the outcomes to try
     """
     keeps(reward, Reward, "has no method value(outcomes, arms)")
     arms, rng = whole_number("arms", arms, 1, MOST_ARMS), np.random.default_rng(checked_seed(seed))
@@ -56,9 +56,9 @@ def check_group_reward(reward: GroupReward, *, arms: int = 6, seed: int = 0) -> 
     reward
         the object to check; outcomes between 0 and 1 are tried
     arms
-        number of arms in the rounds tried; a reward with one entry per arm needs its own number, at most 10
+        number of arms in the rounds to try; a reward with one value per arm needs its own number, at most 10
     seed
-        of the outcomes and thresholds tried
+        seed of the outcomes and thresholds to try
     """
     keeps(reward, GroupReward, "lacks monotone, or value(outcomes, arms)")
     require(

@@ -38,7 +38,9 @@ def error_of(status: int, body: bytes) -> SuperarmError:
         problem: dict[str, Any] = json.loads(body)
         kind = str(problem["type"]).rpartition(":")[2]
     except (ValueError, TypeError, LookupError, UnicodeDecodeError):
-        return StoreUnavailable(f"the service answered {status}, but not as superarm does")
+        return StoreUnavailable(
+            f"the answer, with status {status}, does not come from superarm; check the URL and any proxy"
+        )
     detail = str(problem.get("detail", ""))
     if kind == "unknown-session":
         return InvalidArgument(

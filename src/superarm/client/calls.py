@@ -115,7 +115,7 @@ def reconfigure(session: str, policy: Policy) -> Call[None]:
 def redact(session: str, id: str | None, label: Any) -> Call[Redaction]:
     """Erase a decision, or all in whose rounds a label occurs; None is no label here, as nothing is."""
     if (id is None) == (label is None):
-        raise InvalidArgument("id", "the id of a decision, or label=, and not both", type_of(id))
+        raise InvalidArgument("id", "either the id of a decision or label=", type_of(id))
     if id is not None:
         return Call(method="POST", path=f"{_decided(session, id)}/redaction", reads=_redaction)
     return _sent("POST", f"{_place(session)}/redactions", {"label": label_to_data(label)}, _redaction, {})
@@ -131,7 +131,7 @@ def decision(session: str, id: str | None, key: str | None, t: int | None) -> Ca
     """One decision."""
     given = [word for word in (id, key and f"key:{key}", t and f"t:{t}") if word is not None]
     if len(given) != 1:
-        raise InvalidArgument("id", "the id of a decision, or key=, or t=, and one of them only", given)
+        raise InvalidArgument("id", "exactly one of the id of a decision, key= and t=", given)
     return Call(method="GET", path=_decided(session, str(given[0])), reads=_decision)
 
 
@@ -231,4 +231,6 @@ def _decided(session: str, id: str) -> str:
     try:
         return f"{_place(session)}/decisions/{quote(id, safe='')}"
     except UnicodeEncodeError:
-        raise InvalidArgument("id", "the id of a decision, or a key, of whole letters", ascii(id)[:100]) from None
+        raise InvalidArgument(
+            "id", "the id of a decision, or a key, that can be written as UTF-8", ascii(id)[:100]
+        ) from None

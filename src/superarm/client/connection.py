@@ -43,11 +43,9 @@ def checked_session(session: str) -> str:
 
 def _address(url: str, token: str | None, timeout: float) -> _Address:
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-        raise InvalidArgument(
-            "url", "that of a service, with http:// or https://, as http://127.0.0.1:8000", safe_repr(url)[:100]
-        )
+        raise InvalidArgument("url", "the URL of a service, such as http://127.0.0.1:8000", safe_repr(url)[:100])
     if token is not None and not (isinstance(token, str) and token.isascii() and token.isprintable()):
-        raise InvalidArgument("token", "a token as superarm token create prints it, or None", type_of(token))
+        raise InvalidArgument("token", "a token that 'superarm token create' printed, or None", type_of(token))
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     return {"base_url": url.rstrip("/"), "headers": headers, "timeout": positive("timeout", timeout)}
 
@@ -66,11 +64,11 @@ class Patience:
         """Seconds to wait after an answer that says to ask again; any other is an error."""
         if answer.status_code not in AGAIN:
             raise error_of(answer.status_code, answer.content)
-        return self._wait(answer.headers.get("retry-after"), f"it answered {answer.status_code}")
+        return self._wait(answer.headers.get("retry-after"), f"the service answered {answer.status_code}")
 
     def _wait(self, said: str | None, failure: str) -> float:
         wait = pause(self._tries, said)
         if time.monotonic() + wait > self._end:
-            raise StoreUnavailable(f"{failure}; ask again under the same key to learn what was kept")
+            raise StoreUnavailable(f"{failure}; repeat the call with the same key to learn what was kept")
         self._tries += 1
         return wait

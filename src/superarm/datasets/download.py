@@ -118,7 +118,7 @@ def _download(url: str, archive: Path, progress: Console | None) -> None:
         fruitless = 0 if archive.stat().st_size > before else fruitless + 1
         if fruitless == _FRUITLESS:
             raise DownloadFailed(
-                f"{url}: the connection broke off after {archive.stat().st_size} bytes; they are kept, and the next "
+                f"{url}: the connection was lost after {archive.stat().st_size} bytes; they are kept, and the next "
                 "call continues from there"
             )
 

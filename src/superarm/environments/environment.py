@@ -14,7 +14,7 @@ from superarm.round import Round, checked_round
 
 @runtime_checkable
 class Environment(Protocol):
-    """Generates rounds and answers for their arms.
+    """Generates rounds, and outcomes for their arms.
 
     Any object with these three methods is an environment; there is nothing to inherit. All randomness comes from the
     two generators that are passed in, one for arrivals and one for noise, so every policy meets the same rounds and,
@@ -49,7 +49,7 @@ def contexts_of(round: Round, dimension: int = 1) -> Array:
     """(M, D) contexts of a round, which must have as many features as the environment gives them."""
     contexts = checked_round(round).contexts
     if contexts.shape[1] != dimension:
-        raise InvalidArgument("round", f"one of this environment, with {dimension} features", safe_repr(round))
+        raise InvalidArgument("round", f"a round of this environment, with {dimension} features", safe_repr(round))
     return contexts
 
 
@@ -57,5 +57,7 @@ def places_in_pool(round: Round, pool: int) -> IntArray:
     """(M,) which of the ``pool`` points each arm is: its identity in the rounds of an environment with a pool."""
     ids = np.asarray(checked_round(round).arm_ids)
     if ids.dtype.kind != "i" or (len(ids) and not (ids.min() >= 0 and ids.max() < pool)):
-        raise InvalidArgument("round", f"one of this environment, with arm_ids from 0 to {pool - 1}", safe_repr(round))
+        raise InvalidArgument(
+            "round", f"a round of this environment, with arm_ids from 0 to {pool - 1}", safe_repr(round)
+        )
     return ids

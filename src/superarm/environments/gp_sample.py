@@ -26,9 +26,9 @@ class GPSample:
     """Groups of arms whose contexts and outcomes come from a pool of points where a GP was sampled once.
 
     The pool is ``pool`` uniform points of [0, 1]^2 and two independent draws of a GP there, fixed by ``seed``. Every
-    round Poisson(``groups``) groups of Poisson(``arms``) arms arrive, empty ones dropped, each arm a uniform draw from
-    the pool. The promise is a variance of at least the ``percentile`` of the variances of all groups of the first
-    ``horizon`` rounds; at most ``most_groups`` groups are picked, each whole.
+    round Poisson(``groups``) groups of Poisson(``arms``) arms arrive, and empty groups are dropped. Each arm is a
+    uniform draw from the pool. The promise is a variance of at least the ``percentile`` of the variances of all groups
+    of the first ``horizon`` rounds; at most ``most_groups`` groups are picked, each whole.
     """
 
     seed: int = 0

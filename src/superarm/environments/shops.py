@@ -35,7 +35,7 @@ class Shops:
     Every day ``coupons`` coupons arrive, each of a random shop with a random discount, relevance and price, all from 0
     to 1; at most ``most`` are shown. A discount brings clicks and costs margin, and how much of both depends on the
     shop: its intercepts and its slopes are its own, drawn by ``seed``. The noise of the margin grows with the discount.
-    Every shop of which coupons are shown was promised that their mean margin is at least its floor.
+    The promise to every shop whose coupons are shown: their mean margin is at least the shop's floor.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Shops:
     most
         coupons shown a day
     one_hot
-        whether twelve columns after the features say which shop it is; otherwise only the labels do
+        whether twelve columns after the features say which shop a coupon is of; otherwise only the labels do
     promised
         "margins", or "clicks". With "clicks" the margin is earned and comes first, and the floor is for the mean of the
         clicks, which are so noisy that little can be certified
@@ -124,7 +124,7 @@ class Shops:
         contexts = contexts_of(round, FEATURES + SHOPS * self.one_hot)
         shops = np.asarray(round.groups)
         if shops.dtype.kind != "i" or (len(shops) and not (shops.min() >= 0 and shops.max() < SHOPS)):
-            expected = f"one of this environment, with labels from 0 to {SHOPS - 1}"
+            expected = f"a round of this environment, with labels from 0 to {SHOPS - 1}"
             raise InvalidArgument("round", expected, safe_repr(round))
         return self._truth(contexts[:, :FEATURES], shops)
 

@@ -66,20 +66,22 @@ class Simulator:
         for t in itertools.count(1):
             round = self.draw(t, rng)
             if not isinstance(round, Round):
-                raise InvalidArgument("draw", "one that returns a superarm.Round", type_of(round))
+                raise InvalidArgument("draw", "a function that returns a superarm.Round", type_of(round))
             if round.t != t:
-                raise InvalidArgument("draw", f"one that returns round t = {t}", f"t = {round.t}")
+                raise InvalidArgument("draw", f"a function that returns round t = {t}", f"t = {round.t}")
             yield round
 
     def expected_outcomes(self, round: Round) -> Array:
         """(M, 2) what ``expected`` returns, checked."""
         shape = (len(checked_round(round)), 2)
-        values: Array = real_array(self.expected(round), "expected", "one that returns numbers")
+        values: Array = real_array(self.expected(round), "expected", "a function that returns numbers")
         if values.shape != shape:
-            raise InvalidArgument("expected", f"one that returns shape {shape}, a row per arm", f"shape {values.shape}")
+            raise InvalidArgument(
+                "expected", f"a function that returns shape {shape}, a row per arm", f"shape {values.shape}"
+            )
         if not (np.abs(values) <= LARGEST).all():
             raise InvalidArgument(
-                "expected", f"one that returns numbers from {-LARGEST} to {LARGEST}", safe_repr(values)
+                "expected", f"a function that returns numbers from {-LARGEST} to {LARGEST}", safe_repr(values)
             )
         return values
 

@@ -38,7 +38,7 @@ PROMISES = ("sum", "mean", "ds")
 
 @dataclass(frozen=True, kw_only=True)
 class Flaw:
-    """What is wrong in a world: how the truth is (first), and what a learner is told of it (the last four)."""
+    """What is wrong in a world: the truth (the first fields), and what a learner is told of it (the last four)."""
 
     about: str
     dimension: int = 2
@@ -96,10 +96,10 @@ BEYOND = ("groups redrawn",)  # what no outcome teaches: it is shown, and not co
 class WrongWorld:
     """A world drawn by ``seed`` in which something is wrong: the ``kind``, one of ``KINDS``, says what.
 
-    220 contexts of the unit square (five dimensions, or one-hot columns behind two, where the kind says so). A round
-    has 5 to 10 groups, out of 14 labels, of 5 to 10 arms each; at most 10 arms are picked, at most 4 of a group. Both
-    truths are draws of a Gaussian process of variance 1 and lengthscale 0.35, and noise has a standard deviation of
-    0.2, unless the kind says otherwise. ``prior`` is what a policy is told, right or wrong.
+    There are 220 contexts in the unit square (if the kind says so, in five dimensions, or with one-hot columns behind
+    the two). A round has 5 to 10 groups, out of 14 labels, of 5 to 10 arms each; at most 10 arms are picked, at most 4
+    of a group. Both truths are draws of a Gaussian process of variance 1 and lengthscale 0.35, and noise has a standard
+    deviation of 0.2, unless the kind says otherwise. ``prior`` is what a policy is told, right or wrong.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def _numbers(round: Round) -> IntArray:
     """(M,) labels of the arms, which are whole numbers in the rounds of this environment."""
     labels = np.asarray(round.groups)
     if labels.dtype.kind != "i" or (len(labels) and labels.min() < 0):
-        raise InvalidArgument("round", "one of this environment, whose labels are whole numbers", safe_repr(round))
+        raise InvalidArgument("round", "a round of this environment, whose labels are whole numbers", safe_repr(round))
     return labels
 
 

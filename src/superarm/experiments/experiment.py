@@ -174,10 +174,10 @@ def named(text: str, makers: Mapping[str, Maker]) -> tuple[str, Maker]:
         key, _, value = word.partition("=")
         if key not in defaults:
             takes = f"with its settings {name_with_settings('', defaults).strip()}"
-            takes = takes if defaults else "alone, as it takes no settings"
+            takes = takes if defaults else "without settings, because it takes none"
             raise InvalidArgument("policies", f"{name} {takes}", safe_repr(text))
         if key in given:
-            raise InvalidArgument("policies", f"{key} of {name} once", safe_repr(text))
+            raise InvalidArgument("policies", f"{key} of {name} only once", safe_repr(text))
         given[key] = _value(key, value, defaults[key])
     if not given:
         return name, makers[name]

@@ -76,7 +76,7 @@ def fingerprint(made: Any) -> str:
     if unknown:
         warnings.warn(
             f"{type_of(made)} holds {', '.join(sorted(unknown))}, whose content superarm cannot see: if only that "
-            "changes, kept results are continued all the same. Give another folder then",
+            "changes, results of the old content are continued. In that case, give another folder",
             stacklevel=2,
         )
     return digest

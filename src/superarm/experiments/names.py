@@ -19,7 +19,7 @@ def checked_study(name: Any) -> str:
     if any(sign in name for sign in "/\\:") or name.startswith(".") or name != name.strip() or not is_seen(name):
         raise InvalidArgument("name", "a word that can be the name of a folder", ascii(name))
     if name in STUDIES:
-        raise InvalidArgument("name", f"another name than that of a study of superarm ({', '.join(STUDIES)})", name)
+        raise InvalidArgument("name", f"a name that no study of superarm has ({', '.join(STUDIES)})", name)
     return name
 
 
@@ -28,7 +28,7 @@ def checked_title(title: Any) -> str | None:
     if title is not None and not isinstance(title, str):
         raise InvalidArgument("title", "text, or None", safe_repr(title))
     if title is not None and not is_seen(title):
-        raise InvalidArgument("title", "a line without signs that nobody sees", ascii(title))
+        raise InvalidArgument("title", "one line without invisible characters", ascii(title))
     return title
 
 
@@ -37,7 +37,7 @@ def checked_policy(name: Any) -> str:
     if not isinstance(name, str) or not name.strip():
         raise InvalidArgument("policies", "text as names", safe_repr(name))
     if name != name.strip() or not is_seen(name):
-        raise InvalidArgument("policies", "names without spaces around them or signs that nobody sees", ascii(name))
+        raise InvalidArgument("policies", "names without invisible characters or spaces at their ends", ascii(name))
     return name
 
 

@@ -62,15 +62,15 @@ def study(
     Parameters
     ----------
     policies
-        a mapping from names that you choose to policies. A policy is a class or function that makes one for every run,
-        from the run's seed or from nothing; or a policy itself, of which every run gets a copy; or a name that
+        a mapping from names that you choose to policies. Each is a class or function that makes a policy for every run,
+        from the run's seed or without arguments; or a policy, which is copied for every run; or a name that
         ``superarm list`` shows, with settings if you like ("cautious confidence=0.95"), which gets no prior knowledge.
         The clairvoyant is always added, because rewards are relative to its reward.
     environment
-        an environment, of which every policy gets a copy in every run, so that none meets what another has left; or a
-        function of the run's seed that makes one, which is called as often
+        an environment, of which every policy gets its own copy in every run; or a function that makes one from the
+        run's seed, which is called for every policy and run
     rounds, runs
-        how long and how often
+        number of rounds in a run, and number of runs
     zeta
         weight of the group regret in the total regret
     name, title
@@ -82,7 +82,9 @@ def study(
     (['mine', 'theirs', 'clairvoyant'], 5)
     """
     if not isinstance(policies, Mapping) or not policies:
-        raise InvalidArgument("policies", "a mapping from names to what makes policies", safe_repr(policies))
+        raise InvalidArgument(
+            "policies", "a mapping from names to policies, or to functions that make them", safe_repr(policies)
+        )
     rounds, runs = whole_number("rounds", rounds, 1), whole_number("runs", runs, 1)
     zeta = weight("zeta", zeta)
     name, title = checked_study(name), checked_title(title)
@@ -120,7 +122,7 @@ def study_in(place: str) -> Experiment:
     found = getattr(module, name or "study", None)
     if not isinstance(found, Experiment):
         raise InvalidArgument(
-            "study", f"{where} to hold {name or 'study'} = superarm.experiments.study(...)", safe_repr(found)
+            "study", f"{name or 'study'} = superarm.experiments.study(...) in {where}", safe_repr(found)
         )
     return found
 
@@ -137,7 +139,7 @@ def _module(where: str) -> ModuleType:
                 "study", "a name that 'superarm list' shows, a file or a module", str(error)
             ) from None
     if not path.is_file():
-        raise InvalidArgument("study", "a file", f"{where}, which is not there")
+        raise InvalidArgument("study", "a file", f"{where}, which does not exist")
     spec = importlib.util.spec_from_file_location(f"study in {path.name}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -156,17 +158,17 @@ def _checked(name: str, made: Made) -> Callable[..., Any]:
         return partial(copy.deepcopy, made)
     if not isinstance(made, str) and callable(made):
         if _parameters(made) == ["round"]:  # a rule where a maker belongs, and a seed is no round
-            expected = f"for {name}, a policy: superarm.Rule makes one of a function of the round"
+            expected = f"a policy for {name}: superarm.Rule makes one from a function of the round"
             raise InvalidArgument("policies", expected, safe_repr(made))
         return made
-    expected = f"for {name}, a policy, what makes one, as lambda seed: CautiousTCGPUCB(seed=seed), or a name"
+    expected = f"for {name} a policy, a function that makes one (lambda seed: CautiousTCGPUCB(seed=seed)), or a name"
     raise InvalidArgument("policies", expected, safe_repr(made))
 
 
 def _policy(name: str, make: Callable[..., Any], setting: Setting) -> Policy:
     found = _called(f"policies: {name}", make, setting.seed)
     if not isinstance(found, Policy) or isinstance(found, type):
-        raise InvalidArgument("policies", f"{name} to make an object with select and update", safe_repr(found))
+        raise InvalidArgument("policies", f"an object with select and update from {name}", safe_repr(found))
     return found
 
 
@@ -178,7 +180,7 @@ def _environment(environment: World, seed: int) -> Environment:
         raise InvalidArgument("environment", expected, safe_repr(environment))
     found = _called("environment", environment, seed)
     if not isinstance(found, Environment) or isinstance(found, type):
-        expected = "one that makes an object with rounds, expected_outcomes and outcomes"
+        expected = "a function that makes an object with rounds, expected_outcomes and outcomes"
         raise InvalidArgument("environment", expected, safe_repr(found))
     return found
 
@@ -211,11 +213,11 @@ def _called(argument: str, make: Callable[..., Any], seed: int) -> Any:
     needed = [each for each in parameters.values() if each.default is each.empty and each.kind in positional]
     if len(needed) > 1:
         raise InvalidArgument(
-            argument, "a callable that takes a seed, or nothing", f"one that needs {len(needed)} arguments"
+            argument, "a callable with at most one argument, the seed", f"one that needs {len(needed)} arguments"
         )
     if needed and isinstance(make, type):  # its parameter is no seed by chance
         raise InvalidArgument(
-            argument, "a class that can be made with nothing, or with seed", f"one that needs {needed[0].name}"
+            argument, "a class that needs no arguments, or only seed", f"one that needs {needed[0].name}"
         )
     return make(seed) if needed else make()
 

@@ -25,5 +25,5 @@ def write_starter(file: Path) -> Path:
         with file.open("x", encoding="utf-8") as written:  # never over another
             written.write(text)
     except FileExistsError:
-        raise InvalidArgument("file", "the name of a new file", f"{file}, which is there already") from None
+        raise InvalidArgument("file", "the name of a new file", f"{file}, which exists already") from None
     return file

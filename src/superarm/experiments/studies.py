@@ -96,7 +96,7 @@ def study(name: str, *, data: str | None = None, console: Console | None = None)
     None for what is at hand.
     """
     if name not in ("movies", "leakage") and data is not None:
-        raise InvalidArgument("data", f"nothing: {name} uses no data", safe_repr(data))
+        raise InvalidArgument("data", f"nothing, because {name} uses no data", safe_repr(data))
     if name.partition(":")[0].endswith(".py") or ":" in name:
         return study_in(name)
     if name not in STUDIES:

@@ -78,7 +78,7 @@ class Study:
                 error.add_note(f"policy {unit.policy}, round {len(rows) + 1} of run {unit.run}")
                 raise
         if not rows:
-            raise InvalidArgument("environment", "one with rounds", f"none in run {unit.run}")
+            raise InvalidArgument("environment", "an environment with rounds", f"none in run {unit.run}")
         names = {"run": pl.lit(unit.run, dtype=pl.Int64), "policy": pl.lit(unit.policy)}
         return pl.DataFrame(rows, schema=PLAYED).with_columns(**names)
 

@@ -66,7 +66,7 @@ def membership_advantage(member_scores: Any, nonmember_scores: Any) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class NullCheck:
-    """What an audit says of records that were not trained on: the mean advantage, its error, whether that can be 0."""
+    """The audit of records that were not trained on: mean advantage, its standard error, and whether it may be 0."""
 
     mean: float
     standard_error: float

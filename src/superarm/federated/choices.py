@@ -87,19 +87,19 @@ class InMemory:
 
     def observe(self, key: str, ids: list[str], pairs: list[Pair]) -> int:
         if key not in self._rounds:
-            raise InvalidArgument("proposal", f"one of the latest {KEPT} of this selector", key)
+            raise InvalidArgument("proposal", f"one of the latest {KEPT} proposals of this selector", key)
         round, selection, told = self._rounds[key]
         picked = {str(round.arm_ids[arm]): arm for arm in selection.arms.tolist()}
         strange = [id for id in ids if id not in picked]
         if strange:
-            raise InvalidArgument("proposal", f"what this selector proposed for {key}", f"one with {strange[0]!r}")
+            raise InvalidArgument("proposal", f"the proposal of this selector for {key}", f"one with {strange[0]!r}")
         before = np.array([told.get(id, (math.nan, math.nan)) for id in ids])
         values = np.array(pairs)
         clash = ~np.isnan(before) & ~np.isnan(values) & (before != values)
         if clash.any():
             place, outcome = np.argwhere(clash)[0]
             was, now = before[place, outcome], values[place, outcome]
-            raise Conflict(f"{key}: {NAMES[outcome]} of {ids[place]} is known to be {was:g}, and not {now:g}")
+            raise Conflict(f"{key}: {NAMES[outcome]} of {ids[place]} is known to be {was:g}, but {now:g} was reported")
         fresh = np.where(np.isnan(before), values, math.nan)
         rows = np.flatnonzero(~np.isnan(fresh).all(axis=1))
         if len(rows):

@@ -60,7 +60,7 @@ class SoftmaxClient:
     def answer(self, request: Request, model: Model, seed: int) -> Answer:
         """Train on records drawn by ``seed``, and measure what that leaks."""
         if request.client_id != self.client_id or request.num_records > len(self.pool):
-            raise InvalidArgument("request", f"one that {self.client_id} can answer", request.id)
+            raise InvalidArgument("request", f"a request that {self.client_id} can answer", request.id)
         places = np.sort(np.random.default_rng(seed).permutation(len(self.pool))[: request.num_records])
         members = self.pool[places]
         after = trained(model, members, request.local_steps)

@@ -56,7 +56,7 @@ def checked_profiles(profiles: Any) -> tuple[ClientProfile, ...]:
     known: dict[str, ClientProfile] = {}
     for each in found:
         if not isinstance(each, ClientProfile):
-            raise InvalidArgument("profiles", "objects of ClientProfile", type_of(each))
+            raise InvalidArgument("profiles", "ClientProfile objects", type_of(each))
         if each.client_id in known:
             raise InvalidArgument("profiles", "every client once", safe_repr(each.client_id))
         known[each.client_id] = each

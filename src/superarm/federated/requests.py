@@ -33,7 +33,7 @@ class Request:
 
     @property
     def id(self) -> str:
-        """Text that says all of it."""
+        """Text that identifies the request."""
         return f"{self.client_id}:{self.num_records}:{self.local_steps}"
 
     @classmethod
@@ -55,8 +55,8 @@ class Request:
     def context(self, global_loss: float) -> tuple[float, float, float]:
         """Log records, log steps, and the loss of the model that it starts from.
 
-        Leakage depends on the number of records and not on the share of the client's that they are, and both leakage
-        and gain change as the model learns.
+        Leakage depends on the number of records, not on their share of the client's records, and both leakage and gain
+        change as the model learns.
         """
         loss = between("global_loss", global_loss, -LARGEST, LARGEST)
         return math.log(self.num_records), math.log(self.local_steps), loss
@@ -106,7 +106,7 @@ class Menu:
         object.__setattr__(self, "local_steps", steps)
 
     def __call__(self, profile: ClientProfile) -> tuple[Request, ...]:
-        """What this client is offered, ascending; fractions that come to as many records are one."""
+        """The requests for this client, ascending; fractions that give the same number of records count once."""
         if not isinstance(profile, ClientProfile):
             raise InvalidArgument("profile", "a ClientProfile", safe_repr(profile))
         records = sorted({max(1, round(each * profile.num_examples)) for each in self.fractions})

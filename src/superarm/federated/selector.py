@@ -42,9 +42,9 @@ class Proposal:
     requests
         the requests to send, ascending by id; perhaps none
     selection
-        of the policy, with the probability that every client's limit is kept, where the policy states one
+        selection of the policy, with the probability that each client's limit is kept, if the policy states one
     replayed
-        whether an earlier call for this round made it, as before a restart
+        whether an earlier call for this round made it, for example before a restart
     """
 
     server_round: int
@@ -57,11 +57,11 @@ class Proposal:
 
 
 class RequestSelector:
-    """Picks requests by a policy, under the limit of every client: the largest leakage of its requests in a round.
+    """Picks requests by a policy, under each client's limit on the largest leakage of its requests in a round.
 
-    Clients are the groups of the policy, and ``Max() <= limit`` is what it promises to each: by default the cautious
-    policy, which learns how much each client leaks beyond what records, steps and loss tell. Nothing here depends on
-    the order in which clients are listed.
+    Clients are the groups of the policy, which promises ``Max() <= limit`` to each. The default is the cautious policy,
+    which learns how much each client leaks beyond what records, steps and loss predict. Results do not depend on the
+    order in which clients are listed.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class RequestSelector:
         a policy, which learns in place; or a :class:`~superarm.Session`, so that choices and their outcomes
         survive; None: ``CautiousTCGPUCB()``
     at_most
-        requests in a round
+        most requests in a round
     per_client
-        requests to one client in a round
+        most requests to one client in a round
     menu
-        which requests a client is offered: a :class:`Menu`, or your own function of a profile
+        the requests that a client is offered: a :class:`Menu`, or your own function of a profile
 
     >>> selector = RequestSelector(at_most=3)
     >>> clients = [ClientProfile(client_id=name, num_examples=40, limit=0.6) for name in ("ann", "bob")]
@@ -112,9 +112,9 @@ class RequestSelector:
         server_round
             number of the round, from 1, larger than all before
         profiles
-            profiles of the clients that are there; they may differ from round to round
+            profiles of the available clients; they may differ from round to round
         global_loss
-            of the model that clients will start from, on the server's own records
+            loss of the model that clients will start from, on the server's own records
         """
         server_round = whole_int64("server_round", server_round, 1)
         clients = checked_profiles(profiles)
@@ -125,7 +125,9 @@ class RequestSelector:
             return _proposal(server_round, *known, replayed=True)
         latest = self._choices.latest()
         if server_round < latest:
-            raise InvalidArgument("server_round", f"larger than all before ({latest})", server_round)
+            raise InvalidArgument(
+                "server_round", f"a number larger than those of all earlier rounds ({latest})", server_round
+            )
         requests = [request for profile in clients for request in self._offered(profile)]
         asked = {request.client_id for request in requests}
         limits: dict[Hashable, float] = {each.client_id: each.limit for each in clients if each.client_id in asked}
@@ -139,7 +141,7 @@ class RequestSelector:
         return _proposal(server_round, *self._choices.decide(key, server_round, parts))
 
     def _offered(self, profile: ClientProfile) -> list[Request]:
-        offered = listed("menu", self.menu(profile), "one that gives requests")
+        offered = listed("menu", self.menu(profile), "a function that returns requests")
         for request in offered:
             if not isinstance(request, Request) or request.client_id != profile.client_id:
                 raise InvalidArgument("menu", f"requests to {profile.client_id!r}", safe_repr(request))
@@ -155,7 +157,7 @@ class RequestSelector:
         Parameters
         ----------
         proposal
-            of this selector
+            a proposal of this selector
         outcomes
             outcomes of some of its requests, each at most once; reporting the same values again changes nothing
         """
@@ -164,7 +166,7 @@ class RequestSelector:
         pairs: dict[str, Pair] = {}
         for outcome in listed("outcomes", outcomes, "outcomes of requests"):
             if not isinstance(outcome, Outcome):
-                raise InvalidArgument("outcomes", "objects of Outcome", type_of(outcome))
+                raise InvalidArgument("outcomes", "Outcome objects", type_of(outcome))
             if not isinstance(outcome.request, str) or outcome.request not in asked:
                 raise InvalidArgument("outcomes", "requests of the proposal", safe_repr(outcome.request))
             if outcome.request in pairs:

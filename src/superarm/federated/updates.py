@@ -44,9 +44,9 @@ def check_updates(updates: Sequence[Update]) -> None:
     for update in updates:
         if not isinstance(update.num_examples, Integral) or update.num_examples < 1:
             came = f"{safe_repr(update.num_examples)} of {safe_repr(update.request)}"
-            raise InvalidArgument("updates", "num_examples of at least 1, which are the weight of an update", came)
+            raise InvalidArgument("updates", "num_examples of at least 1, which is the weight of an update", came)
         if shapes_of(update.model) != shapes:
-            expected = f"models of one shape, as that of {safe_repr(updates[0].request)}: {shapes}"
+            expected = f"models of the same shapes as that of {safe_repr(updates[0].request)}: {shapes}"
             raise InvalidArgument("updates", expected, f"{shapes_of(update.model)} of {safe_repr(update.request)}")
 
 

@@ -63,18 +63,18 @@ def standalone(updates: Sequence[Update], before: Model, loss: Loss, server_roun
 
 
 def reported(updates: Sequence[Update], before: Model, loss: Loss, server_round: int = 1) -> list[float | None]:
-    """What clients report themselves: all that is left with secure aggregation, where no single update is seen."""
+    """The utilities that clients report: all that secure aggregation allows, where the server sees no single update."""
     return [update.reported for update in updates]
 
 
 @dataclass(frozen=True)
 class DrawnUtility:
-    """Lots, from 0 to 1, drawn by the seed, the round and the request: what a policy picks then is random but feasible.
+    """Random numbers from 0 to 1, drawn by seed, round and request: a policy then picks at random among feasible ones.
 
     Parameters
     ----------
     seed
-        of the lots
+        seed of the numbers
 
     >>> update = Update(request="a:1:1", model=(), num_examples=1)
     >>> DrawnUtility(0)([update], (), lambda model: 0.0, 1) == DrawnUtility(0)([update], (), lambda model: 0.0, 1)
@@ -89,7 +89,7 @@ class DrawnUtility:
     def __call__(
         self, updates: Sequence[Update], before: Model, loss: Loss, server_round: int = 1
     ) -> list[float | None]:
-        """One lot per update."""
+        """One random number per update."""
         return [self._lot(f"{self.seed}/{server_round}/{update.request}") for update in updates]
 
     @staticmethod

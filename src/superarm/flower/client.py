@@ -32,7 +32,7 @@ class Task:
     arrays
         the model to start from
     config
-        whatever else the server says, as ``server-round`` and what the user gave it
+        other values from the server, such as ``server-round`` and those that the user gave it
     """
 
     request: Request
@@ -50,7 +50,7 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Trained:
-    """What training came to.
+    """The result of training.
 
     Attributes
     ----------
@@ -59,13 +59,14 @@ class Trained:
     drawn
         (k,) which records it was trained on, as :meth:`Task.draw` gave them
     member_losses
-        of these records, before and after
+        losses of these records, before and after training
     nonmember_losses
-        of records that are held out, before and after
+        losses of held-out records, before and after training
     utility
-        what the client itself says that its update is worth; None: nothing
+        utility of the update, as the client reports it; None: not reported
     metrics
-        more of them for the strategy, as the ``train_loss`` that QFedAvg asks for; every client reports the same ones
+        further metrics for the strategy, such as the ``train_loss`` that QFedAvg needs; every client must report the
+        same ones
     """
 
     arrays: ArrayRecord
@@ -77,11 +78,11 @@ class Trained:
 
 
 def audited_train(train: Callable[[Task, Context], Trained]) -> Callable[[Message, Context], Message]:
-    """Make a function that trains into one for ``ClientApp.train``: leakage is measured, and the reply built.
+    """Turn a training function into one for ``ClientApp.train`` that measures leakage and builds the reply.
 
-    The reply has the arrays, the metrics ``num-examples`` and ``leakage``, and an echo of what was asked: the request
-    and its seed, how many records were drawn and a hash of which.
-    Nothing is kept between calls, as several requests to one client may run at the same time.
+    The reply has the arrays, the metrics ``num-examples`` and ``leakage``, and an echo of the request: its id and seed,
+    the number of drawn records, and a hash of which ones. Nothing is kept between calls, because several requests to
+    one client may run at the same time.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def audited_train(train: Callable[[Task, Context], Trained]) -> Callable[[Messag
 
 
 def answer_profile(profile: Callable[[Context], ClientProfile]) -> Callable[[Message, Context], Message]:
-    """Make a function that says who a client is into one for ``ClientApp.query``.
+    """Turn a function that returns a client's profile into one for ``ClientApp.query``.
 
     Parameters
     ----------

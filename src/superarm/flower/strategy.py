@@ -31,7 +31,7 @@ QUERY_SECONDS = 60.0  # that new nodes have to say who they are
 
 @dataclass(frozen=True, kw_only=True)
 class RoundLog:
-    """What became of the requests of a round, by their ids.
+    """What happened to the requests of a round, by their ids.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class RoundLog:
     proposal
         what the selector picked
     answered, failed, silent
-        those whose answers count; that raised an error; that never came, or whose client is not there
+        requests whose answers count; that raised an error; that were never answered, or whose client is not connected
     refused
-        replies that count for nothing, and why: of another sender, twice, without a leakage, or unlike the model
+        replies that do not count, and why: from another sender, repeated, without a leakage, or unlike the model
     """
 
     server_round: int
@@ -54,30 +54,30 @@ class RoundLog:
 
 
 class BanditStrategy(Strategy):
-    """Asks for what a selector proposes; aggregates and evaluates as the strategy inside does.
+    """Sends the requests that a selector proposes; aggregates and evaluates like the strategy ``inside``.
 
-    What the strategy inside notes for itself or puts into the config when a round is configured (as FedProx does with
-    ``proximal-mu``) holds; whom it would ask does not. Clients are known by the id that they declare, never by
-    Flower's, which are new in every run.
+    When a round is configured, the state of the inner strategy and its additions to the config (FedProx adds
+    ``proximal-mu``) are kept, but not its choice of clients. Clients are identified by the id that they declare, never
+    by Flower's ids, which are new in every run.
 
     Parameters
     ----------
     selector
-        picks requests; on a :class:`superarm.Session` where the server must survive its end
+        picks requests; give it a :class:`superarm.Session` if the server must survive a restart
     inside
-        any strategy of Flower, as ``FedAvg()``
+        any strategy of Flower, such as ``FedAvg()``
     loss
-        of a model, on records of the server; its arrays come as Flower has them
+        returns the loss of a model, an ``ArrayRecord`` of Flower, on records of the server
     utility
-        what an update is worth: see :mod:`superarm.federated.utilities`
+        returns the utility of each update: see :mod:`superarm.federated.utilities`
     seed
-        of the records that clients draw
+        decides which records clients draw
     checkpoint
-        file for the model and the number of the last round; a strategy that is started again goes on after it
+        file for the model and the number of the last round; after a restart the strategy continues from it
     min_clients
-        that must have said who they are before a round begins
+        number of clients that must have sent their profile before a round begins
     query_seconds
-        that new nodes have to say who they are; those that do not are asked again in the next round
+        seconds that new nodes have to send their profile; others are asked again in the next round
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class BanditStrategy(Strategy):
         if not isinstance(selector, RequestSelector):
             raise InvalidArgument("selector", "a RequestSelector", type_of(selector))
         if not isinstance(inside, Strategy):
-            raise InvalidArgument("inside", "a strategy of Flower, as FedAvg()", type_of(inside))
+            raise InvalidArgument("inside", "a strategy of Flower, such as FedAvg()", type_of(inside))
         for name, given in (("loss", loss), ("utility", utility)):
             if isinstance(given, type) or not callable(given):
                 raise InvalidArgument(name, "a function", type_of(given))

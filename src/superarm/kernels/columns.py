@@ -1,4 +1,4 @@
-"""Kernels of some columns of the contexts, and the places of columns that kernels name."""
+"""Kernels that use some columns of the contexts, and where the columns are that they name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ P = TypeVar("P", bound=PairOfKernels)
 @storable(upgrade=lambda fields: {"names": (), **fields})
 @dataclass(frozen=True, kw_only=True)
 class OfColumns(Combinable):
-    """A kernel of some columns of the contexts alone."""
+    """A kernel that uses only some columns of the contexts."""
 
     base: Kernel
     columns: tuple[int, ...]

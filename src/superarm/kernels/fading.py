@@ -16,8 +16,8 @@ from superarm.storage import storable
 class Fading(Combinable):
     """Correlation of what is true in round t with what is true in round u; t is a column of the points.
 
-    ``exp(-r)`` with r = |t - u| / memory, the steps of a random walk (Ornstein-Uhlenbeck), or, where the truth turns
-    evenly, ``exp(-r^2 / 2)``. The memory is learnt.
+    ``exp(-r)`` with r = |t - u| / memory, the steps of a random walk (Ornstein-Uhlenbeck), or, where the truth changes
+    steadily, ``exp(-r^2 / 2)``. The memory is learnt.
     """
 
     column: int
@@ -25,7 +25,7 @@ class Fading(Combinable):
     even: bool = False
 
     def _ages(self, x: Array, y: Array) -> Array:
-        """r, or its square where the truth turns evenly, ``(n, m)``."""
+        """r, or its square where the truth changes steadily, ``(n, m)``."""
         r = np.subtract.outer(x[:, self.column], y[:, self.column])
         r /= self.memory
         return np.multiply(r, r, out=r) if self.even else np.abs(r, out=r)

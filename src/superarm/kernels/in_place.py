@@ -1,4 +1,4 @@
-"""Kernels that write their values into memory that is there."""
+"""Kernels that write their values into an existing array."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from superarm.arguments import Array
 
 
 class InPlace(ABC):
-    """A kernel whose values are written; to call it is to write them into a new array."""
+    """A kernel that writes its values into a given array; calling it writes them into a new one."""
 
     @abstractmethod
     def into(self, x: Array, y: Array, out: Array) -> None:

@@ -24,8 +24,8 @@ class Interactions(Standardised):
     """Products of two and of three standardised features, ``k(x, y) = variance * (e_2 / n_2 + e_3 / n_3) / 2``.
 
     e_m is the sum of all products of m different a_d = (x_d - o_d) (y_d - o_d) / s_d^2, and n_m how many there are: the
-    kernel of all functions that are linear in each feature, but for those of one feature alone. A feature ten scales
-    away from the origin, or more, counts as that far.
+    kernel of all sums of products of two or three different features. A feature ten scales away from the origin, or
+    more, counts as that far.
     """
 
     farthest = 10.0

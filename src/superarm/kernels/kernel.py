@@ -1,8 +1,9 @@
 """What a kernel promises, and which hyperparameters it has.
 
-A user's kernel is any object with ``__call__`` and ``diagonal``; it must be positive semidefinite. One that also has
-``into(x, y, out)`` is spared a copy of every value, and one with the methods of :class:`Tunable` can be learnt; faster,
-where it also has ``slopes(x, w)``: the p sums over all i, j of w_ij times the derivative of k(x_i, x_j), w symmetric.
+A user's kernel is any object with ``__call__`` and ``diagonal``; it must be positive semidefinite. If it also has
+``into(x, y, out)``, its values need not be copied. If it has the methods of :class:`Tunable`, it can be learnt, and
+faster if it also has ``slopes(x, w)``: the p sums over all i, j of w_ij times the derivative of k(x_i, x_j), w
+symmetric.
 
 A kernel's hyperparameters, all positive, are a flat array: those of the kernels here are lengthscales (one, or one for
 each dimension), variance and, for the rational quadratic, alpha; sums and products have those of both parts.

@@ -22,9 +22,8 @@ Lengthscale: TypeAlias = float | Sequence[float] | Array
 class ScaledKernel(Combinable):
     """A kernel of contexts measured in lengthscales, one or one for each dimension, with a variance in front.
 
-    ``columns`` are the names of the columns that it is of, where these are not all: contexts must have names then. All
-    other fields are its hyperparameters. A subclass has the ``gradients`` of its own formula: one without is not
-    learnt.
+    ``columns`` names the columns that it uses, if these are not all; contexts must then have names. All other fields
+    are its hyperparameters. A subclass has the ``gradients`` of its own formula; without them it is not learnt.
     """
 
     formula_of_its_own: ClassVar[bool] = True
@@ -60,7 +59,9 @@ class ScaledKernel(Combinable):
         if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
             raise InvalidArgument("x, y", "arrays of shapes (n, D) and (m, D)", f"shapes {x.shape} and {y.shape}")
         if self.columns is not None:
-            expected = f"a frame, or other contexts with names, as a kernel is over the columns {list(self.columns)}"
+            expected = (
+                f"a frame, or contexts with column names, because the kernel uses the columns {list(self.columns)}"
+            )
             raise InvalidArgument("contexts", expected, "columns without names")
         scales = np.asarray(self.lengthscale, dtype=np.float64)
         if scales.ndim == 1 and len(scales) != x.shape[1]:

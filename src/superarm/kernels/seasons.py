@@ -18,7 +18,7 @@ class Seasons(InPlace, Combinable):
     """Correlation of what is true in rounds t and u, where t is a column of the points.
 
     ``(1 + sum_p s_p c_p) / (1 + sum_p s_p)`` with c_p = exp(-2 sin^2(pi (t - u) / p)) for every period p: a part that
-    stays, and one of the relative variance s_p that returns after p rounds. The sizes s are learnt.
+    stays, and for every period a part of relative variance s_p that returns after p rounds. The sizes s are learnt.
     """
 
     column: int

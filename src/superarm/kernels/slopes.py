@@ -1,6 +1,6 @@
 """Derivatives of kernels, weighted and summed over all pairs of points in one pass.
 
-A module of its own: only learning needs it, and it takes as long to compile as all that prediction needs.
+It is a module of its own because only learning needs it, and it takes as long to compile as all that prediction needs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What kernels of standardised features share: functions that are linear in each of them."""
+"""What kernels of standardised features share; their functions are linear in each feature."""
 
 from __future__ import annotations
 

@@ -132,8 +132,8 @@ class Matern52(Stationary):
 class Laplacian(Stationary):
     """Paths that jump along single features, ``k(x, y) = variance * exp(-sum_d |x_d - y_d| / l_d)``.
 
-    Cut space at random places across random features again and again, and give every cell a value of its own: this is
-    how two points correlate then, by the probability that no cut has parted them (Balog et al., 2016: the Mondrian
+    Cut space at random places across random features again and again, and give every cell a value of its own. Then two
+    points correlate like this, by the probability that no cut has parted them (Balog et al., 2016: the Mondrian
     kernel).
     """
 

@@ -46,11 +46,13 @@ class Folder:
         try:
             if not (folder / SETTINGS).exists():
                 if settings is None:
-                    raise InvalidArgument("folder", "learners; to make some, give their features", str(folder))
+                    raise InvalidArgument(
+                        "folder", "a folder of learners; to create new ones, give features", str(folder)
+                    )
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             came = f"{str(folder)[:200]} ({error.strerror})"
-            raise InvalidArgument("folder", "a folder that is there or can be made", came) from None
+            raise InvalidArgument("folder", "a folder that exists or can be created", came) from None
         return Folder(folder, settings)
 
     def _hold(self) -> None:

@@ -145,18 +145,18 @@ class Keeper:
         self._open()
         log = self._logs[number]
         if log.number < batches:
-            raise UnreadableFile(f"{log.path}: it ends with record {log.number}, and {batches} were written")
+            raise UnreadableFile(f"{log.path}: it ends with record {log.number}, but {batches} were written")
         log.back_to(batches)
         partition, file = Partition(self.model), self._snapshot(number)
         if file.exists():
             try:
                 snapshot = storage.read(file)
             except UnreadableFile as error:
-                raise UnreadableFile(f"{error}; the log beside it holds everything: remove the snapshot") from None
+                raise UnreadableFile(f"{error}; remove this snapshot: the log beside it holds everything") from None
             if not isinstance(snapshot, Snapshot):
-                raise UnreadableFile(f"{file}: no snapshot of learners")
+                raise UnreadableFile(f"{file}: not a snapshot of learners")
             if snapshot.number > batches:
-                raise UnreadableFile(f"{log.path}: it ends with record {batches}, and {snapshot.number} were written")
+                raise UnreadableFile(f"{log.path}: it ends with record {batches}, but {snapshot.number} were written")
             partition = Partition.restored(self.model, snapshot, str(file))
         while partition.number < batches:
             partition.replay(log.content(partition.number + 1), str(log.path))

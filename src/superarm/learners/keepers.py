@@ -117,7 +117,7 @@ class Keepers:
         """Keep what was learnt in the folder."""
         self._check_open()
         if self.folder is None:
-            raise StoreUnavailable("these learners are in memory alone: Learners.open keeps them in a folder")
+            raise StoreUnavailable("these learners are only in memory: Learners.open keeps them in a folder")
         self._ask(Keeper.snapshot, self.batches)
 
     def close(self) -> None:
@@ -130,7 +130,7 @@ class Keepers:
         if self.closed:
             raise StoreUnavailable("these learners are closed: open their folder again")
         if self.folder is not None and os.getpid() != self._process:  # a fork shares its files with who has them open
-            raise StoreUnavailable("these learners were opened by another process: open their folder there alone")
+            raise StoreUnavailable("these learners were opened by another process: use them only there")
 
     def _gathered(self, task: Callable[..., dict[int, R]], asked: Mapping[int, Any], *rest: Any) -> dict[int, R]:
         """Ask those who have some of it, each for its own partitions."""
@@ -156,7 +156,7 @@ def _check_all_there(folder: Folder, partitions: int) -> None:
     logs = [log_file(folder.path, number) for number in range(partitions)]
     lost = [log for log in logs if not log.exists()]
     if lost and any(log.exists() and log.stat().st_size for log in logs):
-        raise UnreadableFile(f"{lost[0]}: it is not there, and other parts of these learners have learnt")
+        raise UnreadableFile(f"{lost[0]}: this log is missing, but other parts of these learners have learnt")
 
 
 def _last(logs: Mapping[str, int]) -> int:
@@ -164,7 +164,7 @@ def _last(logs: Mapping[str, int]) -> int:
     shortest = min(logs, key=logs.__getitem__)
     last, most = logs[shortest], max(logs.values())
     if most > last + 1:
-        raise UnreadableFile(f"{shortest}: it ends with record {last}, and {most - 1} were written")
+        raise UnreadableFile(f"{shortest}: it ends with record {last}, but {most - 1} were written")
     return last
 
 

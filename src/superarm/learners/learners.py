@@ -116,7 +116,7 @@ class Learners:
         if features is not None:
             settings = LearnersFile(model=cls(features, groups, **rest).model, partitions=number)
         elif groups is not None or rest:
-            raise InvalidArgument("features", "features, as other settings are given", "none")
+            raise InvalidArgument("features", "features, because other settings are given", "none")
         held = Folder.open(folder, settings)
         learners = cls.__new__(cls)
         learners.model, learners._keepers = held.settings.model, Keepers.in_folder(held, workers)
@@ -182,7 +182,7 @@ class Learners:
         return Batch(keys=tuple(names), arms=picked, values=values, codes=codes)
 
     def predict(self, keys: Any, arms: Any) -> tuple[Array, Array]:
-        """Means and standard deviations, (J, n, 2), that each key believes of arms (J, n); NaN where an arm is -1."""
+        """Means and standard deviations, (J, n, 2), of each key's belief about arms (J, n); NaN where an arm is -1."""
         names = _keys(keys)
         asked = self._arms(arms, len(names))
         mean, std = np.empty((*asked.shape, 2)), np.empty((*asked.shape, 2))
@@ -253,7 +253,7 @@ class Learners:
         except ValueError:
             raise InvalidArgument("arms", expected, safe_repr(arms)[:100]) from None
         if np.ma.is_masked(array):
-            raise InvalidArgument("arms", expected, "a missing one (masked)")
+            raise InvalidArgument("arms", expected, "a masked number")
         array = np.asarray(array)
         if array.size == 0 and array.ndim == 1 and keys == 0:
             array = np.empty((0, 0), dtype=np.int64)
@@ -288,8 +288,8 @@ def _outcomes(outcomes: Any, arms: Whole) -> Array:
     missing = np.isnan(values)
     too_large = ~(missing | (np.abs(values) <= LARGEST))
     if too_large.any():
-        expected = f"numbers from {-LARGEST} to {LARGEST}, or NaN where both never came"
+        expected = f"numbers from {-LARGEST} to {LARGEST}, or NaN where both are missing"
         raise InvalidArgument("outcomes", expected, values[too_large][0])
     if (missing[..., 0] != missing[..., 1]).any():
-        raise InvalidArgument("outcomes", "both outcomes of an arm, or NaN for both", "one of two")
+        raise InvalidArgument("outcomes", "both outcomes of an arm, or NaN for both", "only one of the two")
     return values

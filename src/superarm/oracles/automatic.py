@@ -63,5 +63,5 @@ class Automatic:
         return Decomposition(rel_gap=self.rel_gap, deadline=self.deadline)
 
     def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
-        """Return the best super arm at ``index``; ``selection.solver`` names who found it."""
+        """Return the best super arm at ``index``; ``selection.solver`` names the oracle that found it."""
         return self.choose(round, good)(index, round, good)

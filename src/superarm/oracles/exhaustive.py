@@ -21,7 +21,7 @@ from superarm.storage import storable
 @storable
 @dataclass(frozen=True, kw_only=True)
 class Exhaustive:
-    """Tries every super arm made of good subgroups; any reward, any promise, small rounds.
+    """Tries every super arm made of good subgroups: for any reward and any promise, in small rounds.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class Exhaustive:
     def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
         if len(round) > self.most_arms:
             raise UnsolvableRound(
-                f"exhaustive search takes rounds of at most {self.most_arms} arms, this one has {len(round)}; "
-                "give the reward scores and transform, or the group reward a normal_form, or ask for Greedy"
+                f"exhaustive search takes rounds of at most {self.most_arms} arms, this one has {len(round)}; give the "
+                "reward scores and transform, or the group reward a normal_form, or use oracle=Greedy()"
             )
         required, _ = round.feasible.totals(len(round))
         best: dict[int, tuple[float, IntArray]] = {}  # by size, capped at the required one

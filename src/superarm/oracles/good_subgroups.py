@@ -279,9 +279,9 @@ class GoodSubgroups:
         members = self.round.grouping.members(group)
         if len(members) > ENUMERATE_AT_MOST:
             raise UnsolvableRound(
-                f"group {self.round.labels[group]!r} has {len(members)} arms: its subgroups can be listed up to "
-                f"{ENUMERATE_AT_MOST} arms; a group reward with a normal_form needs no list, and oracle=Greedy() does "
-                "without one"
+                f"group {self.round.labels[group]!r} has {len(members)} arms, and subgroups are listed only up to "
+                f"{ENUMERATE_AT_MOST} arms; give the group reward a normal_form, or use oracle=Greedy(): neither needs "
+                "the list"
             )
         return (
             subset

@@ -31,12 +31,12 @@ class Greedy:
 
     It takes any reward and any promise, because it only needs their values, and its super arm keeps every promise. It
     can be far from the best: read ``alpha``. The upper bound is the Lagrangian one of the decomposition where the round
-    decomposes, else the best sum without promises; for a u that is no function of a sum it is infinite. Where
-    ``Exactly`` asks for more arms than it manages to place, the decomposition places them. Where the round does not
-    decompose the status is then ``UNDERFILLED``, with an infinite bound, although a search might have placed them.
+    decomposes, else the best sum without promises; it is infinite if u is not a function of a sum. If ``Exactly`` asks
+    for more arms than it can place, the decomposition places them. If the round does not decompose either, the status
+    is ``UNDERFILLED``, with an infinite bound, although a search might have placed them.
 
-    A promise without structure on a group of more than 14 arms leaves open whether any good subgroup exists. The
-    promises then stay in force: if the repair finds no good subgroup, the super arm is empty, with status ``LIMIT``
+    If a promise without a normal form is on a group of more than 14 arms, it is unknown whether any good subgroup
+    exists. The promises then stay in force: if the repair finds none, the super arm is empty, with status ``LIMIT``
     (``UNDERFILLED`` under ``Exactly``) and never ``NO_GOOD_SUBGROUP``, which would need a proof.
     """
 

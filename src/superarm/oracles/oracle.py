@@ -1,7 +1,7 @@
 """Oracle_spr: the contract of a super-arm oracle, and what all of them do alike.
 
 Solvers divide the scores by the largest of them and know sums up to about 1e-10 on that scale. An arm of huge score
-that no good super arm of any worth contains would hide the differences of all others. So "proved" is judged on the
+that no worthwhile good super arm contains would hide the differences between all others. So "proved" is judged on the
 scale of the scores that are picked, and where it fails, arms that cannot matter are taken out and the rest is solved on
 its own, finer scale.
 """
@@ -33,7 +33,7 @@ class SuperArmOracle(Protocol):
     """Finds a super arm of large u at the index among the feasible ones made of good subgroups.
 
     Any callable of this form is an oracle; there is nothing to inherit, and :meth:`Selection.of` builds the answer.
-    Where ``good.is_empty()``, promises are to be left aside: go on with ``good.without_promises()``.
+    If ``good.is_empty()``, ignore the promises: continue with ``good.without_promises()``.
     """
 
     def __call__(self, index: Array, round: Round, good: GoodSubgroups) -> Selection:
@@ -162,7 +162,7 @@ def check_search(rel_gap: Any, deadline: Any) -> None:
 
 
 def additive_scores(index: Array, round: Round, solver: str) -> Array:
-    """(M,) scores whose sum u maximises, or an error that says who can maximise this u."""
+    """(M,) scores such that u is a function of their sum, or an error that says which oracle can maximise this u."""
     if not is_additive(round.reward):
         raise UnsolvableRound(
             f"{solver} needs a reward with scores and transform (a function of a sum); "

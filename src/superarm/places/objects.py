@@ -38,7 +38,9 @@ class Objects:
             expected = f"a folder, or obstore for a bucket ({to_install('cluster')})"
             raise InvalidArgument(argument, expected, str(error)) from None
         except (ValueError, _obstore().exceptions.BaseError) as error:  # of what is no address
-            raise InvalidArgument(argument, "the address of a bucket, as s3://bucket/folder", _words(error)) from None
+            raise InvalidArgument(
+                argument, "the address of a bucket, such as s3://bucket/folder", _words(error)
+            ) from None
         return cls(address.rstrip("/"))
 
     def __str__(self) -> str:

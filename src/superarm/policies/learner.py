@@ -189,7 +189,7 @@ class LearningPolicy(StorablePolicy):
 
     @property
     def posterior(self) -> Posterior | None:
-        """What is believed now; None where nothing was given and no outcome has come."""
+        """The present posterior; None if none was given and no outcome has come."""
         return self.learner.posterior
 
     def __repr__(self) -> str:
@@ -222,7 +222,9 @@ class LearningPolicy(StorablePolicy):
         else:
             assert model.log is not None
             learnt = f"decisions with outcomes: {model.decisions}; rows of outcomes: {model.log.total}"
-            own = [] if model.shapes is not None else [f"as given, with what was learnt: {learner.posterior!r}"]
+            own = (
+                [] if model.shapes is not None else [f"posterior as given, with what was learnt: {learner.posterior!r}"]
+            )
             lines = [learnt, *own, *model.lines()]
         watch = vars(self).get("watch")
         return lines if watch is None else [*lines, f"watch: {watch}"]
@@ -232,8 +234,8 @@ class LearningPolicy(StorablePolicy):
 
         NaN stands for an outcome that never came; it may follow in a later call, with NaN in place of the one that
         came. Every call counts, so the same outcome given twice is two observations. ``noise_std`` is the standard
-        deviation of the noise of these outcomes where it is known: one for all, one for each column, or (k, 2) with NaN
-        where it is not.
+        deviation of the noise of these outcomes, if you know it: one for all, one for each column, or (k, 2) with NaN
+        where it is unknown.
         """
         round = self.learner.arranged(round)
         self.learner.update(round, Outcomes.of(round, arms, outcomes, noise_std))  # Alg. 1, line 11
@@ -244,7 +246,7 @@ def _conditioned(posterior: Posterior, round: Round, observed: Outcomes) -> Post
     if observed.noise is None:
         return posterior.condition(contexts, observed.values)
     if not isinstance(posterior, StatefulPosterior):
-        expected = f"None, as {type(posterior).__name__} takes the noise of all outcomes to be the same"
+        expected = f"None, because {type(posterior).__name__} has the same noise for all outcomes"
         raise InvalidArgument("noise_std", expected, safe_repr(observed.noise))
     return posterior.condition(contexts, observed.values, observed.noise)
 
@@ -262,14 +264,14 @@ def _learning(learn: bool | Learning | None, posterior: Posterior | None) -> Lea
         raise InvalidArgument("learn", "True, False, None or a superarm.Learning", safe_repr(learn))
     if posterior is None:
         if learn is False:
-            raise InvalidArgument("posterior", "a posterior where learn=False: there is nothing to keep", None)
+            raise InvalidArgument("posterior", "a posterior, because learn=False keeps what you gave", None)
         return learn if isinstance(learn, Learning) else LEARNING
     if learn is None:
         return LEARNING if isinstance(posterior, Learns) else None
     if learn is False:
         return None
     if not isinstance(posterior, Learns):
-        expected = "a posterior with a method learned(learning, seed) where learn is asked for"
+        expected = "a posterior with a method learned(learning, seed), which learn needs"
         raise InvalidArgument("posterior", expected, type_of(posterior))
     return LEARNING if learn is True else learn
 

@@ -37,7 +37,7 @@ class DelayedPolicy(Policy, Protocol):
     """
 
     def decided(self, decision: str, round: Round, selection: Selection) -> None:
-        """Take note of a decision: a selection of ``round`` that may be played from now on."""
+        """Register a decision: a selection of ``round`` that may be played from now on."""
         ...
 
     def observed(self, decision: str, round: Round, arms: Any, outcomes: Any) -> None:
@@ -45,11 +45,11 @@ class DelayedPolicy(Policy, Protocol):
         ...
 
     def played(self, decision: str) -> None:
-        """Take note that a decision was played, whatever comes of it."""
+        """Report that a decision was played, even if no outcome comes."""
         ...
 
     def withdrawn(self, decision: str) -> None:
-        """Take note that a decision was not played, and never will be."""
+        """Report that a decision was not played, and never will be."""
         ...
 
     def expired(self, decision: str) -> None:

@@ -51,11 +51,11 @@ class TCGPTS(LearningPolicy):
     that of f_2 the satisfying index, and the oracles continue as for :class:`~superarm.TCGPUCB`. Arms with the same
     context share one draw, and similar arms are wrong together. So a super arm follows one guess at the truth; under
     upper confidence bounds it would spread over everything uncertain. There is no width to set, and no bound on the
-    regret here. Beyond 2,000 distinct contexts 1,000 are drawn jointly and the others given these (see
+    regret here. Beyond 2,000 distinct contexts, 1,000 are drawn jointly and the others given these (see
     :mod:`superarm.posteriors.joint_draws` for what that leaves out). A promise is judged by a draw, which is as likely
     too strict as too lax. Until sixteen outcomes are known a draw is little more than chance, so at most ten arms, or
-    two whole groups, are played until then (``Exactly`` is still filled). With ``learn=False`` the prior counts from
-    the first round on.
+    two whole groups, are played until then (``Exactly`` is still filled). With ``learn=False`` the prior is trusted
+    from the first round on, and there is no such limit.
 
     Parameters
     ----------

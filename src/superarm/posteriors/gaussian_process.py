@@ -1,4 +1,4 @@
-"""The posteriors of this library, which differ in what computes their answers."""
+"""The posteriors of this library, which differ in how they compute their answers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class GaussianProcess(StatefulPosterior):
     be certified to be within 1e-6 prior standard deviations of the exact ones; when they no longer are, it moves back
     (beyond 10,000 distinct contexts it stays, and ``error_bound`` grows). The choice depends only on the data, and
     ``form`` names it. Beyond 100,000 distinct contexts the low-rank form drops the outcomes: memory no longer grows,
-    ``distinct`` counts a context every time, and ``learned`` changes nothing.
+    ``distinct`` counts a context each time it is observed, and ``learned`` changes nothing.
 
     Noise below about 1e-7 prior standard deviations is lost in the rounding of a factor: a jitter is then added to its
     variance, and the mean may be off by several of the tiny standard deviations reported near the data. ``jitter``,
@@ -91,8 +91,8 @@ class GaussianProcess(StatefulPosterior):
     def form(self) -> str:
         """The form it uses now: exact, state space, low rank or bounded; both if the outputs differ.
 
-        With ``error_bound``, where there is an error: "near the data" is where that bound holds, "jitter" a variance
-        that was added to the noise. "exact" means up to rounding; see ``error_bound``.
+        If the form has an error, the text includes ``error_bound``: "near the data" says where that bound holds, and
+        "jitter" is a variance that was added to the noise. "exact" means up to rounding.
         """
         return "; ".join(dict.fromkeys(engine.form(noise) for engine, noise in self._engines))
 
@@ -173,7 +173,7 @@ class ExactPosterior(StatefulPosterior):
         memory = whole_number("catalogue_memory", catalogue_memory)
         place = checked_device(device)
         if catalogue is not None and place != "cpu":
-            raise InvalidArgument("catalogue", f"None, as there is none with device={place!r}", "contexts")
+            raise InvalidArgument("catalogue", f"None, because device={place!r} has no catalogue", "contexts")
         state = TwoOutputs.prior(kernel, noise_std, mean, partial(ExactEngine.empty, device=place))
         if catalogue is not None:
             if as_table(catalogue) is not None:
@@ -198,7 +198,7 @@ class ExactPosterior(StatefulPosterior):
         """The same posterior on another device; results are moved there, not computed again."""
         place = checked_device(device)
         if place != "cpu" and self._kept():
-            raise InvalidArgument("device", '"cpu", as there is no catalogue elsewhere', repr(place))
+            raise InvalidArgument("device", '"cpu", because other devices have no catalogue', repr(place))
         engines = tuple(engine.on(place) for engine in self._exact)
         return self._with(replace(self.state, engines=engines))
 

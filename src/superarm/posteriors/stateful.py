@@ -30,10 +30,10 @@ class StatefulPosterior:
         return posterior
 
     def over(self, columns: Columns) -> Self:
-        """The same posterior for contexts with these columns, by whose names its kernels find their own.
+        """The same posterior for contexts with these columns, whose names tell each kernel which columns are its own.
 
-        The first frame that it is conditioned on says which columns there are, and in which order arrays have them.
-        Later frames may have them in any order; a column that is missing, or was not there, is an error.
+        The first frame that it is conditioned on fixes the columns, and their order in arrays. Later frames may have
+        the columns in any order; a missing or an additional column is an error.
         """
         instance("columns", columns, Columns, "the columns of a round: round.columns")
         return self if self.state.columns is not None else self._with(over(self.state, columns))
@@ -49,9 +49,10 @@ class StatefulPosterior:
         return posterior, in_order(x, columns, posterior.state.columns)
 
     def predict(self, contexts: npt.ArrayLike) -> Belief:
-        """Belief about both expected outcomes at contexts ``(M, D)``; of each, the same bits alone and among others.
+        """Belief about both expected outcomes at contexts ``(M, D)``.
 
-        Contexts are numbers of that shape, or, here and below, a frame: see :meth:`over`.
+        The belief about a context has the same bits whichever other contexts are asked for. Contexts are numbers of
+        that shape or, in all methods, a frame: see :meth:`over`.
         """
         posterior, x = self._at(contexts)
         return posterior.state.predict(x)
@@ -61,9 +62,9 @@ class StatefulPosterior:
     ) -> Self:
         """Posterior that has also seen outcomes ``(N, 2)`` at contexts ``(N, D)``; NaN where there is none.
 
-        ``noise_std`` is the noise of these outcomes where it is known to be another than the posterior's: one for all,
-        one for each output, or ``(N, 2)`` with NaN where none is known. Where the posterior learns its own noise later,
-        the ratio of both stays.
+        ``noise_std`` is the noise of these outcomes, if it is known to differ from the posterior's: one for all, one
+        for each output, or ``(N, 2)`` with NaN where it is unknown. If the posterior learns its own noise later, the
+        ratio of the two stays.
         """
         posterior, x = self._at(contexts)
         return posterior._with(posterior.state.condition(x, outcomes, noise_std))
@@ -71,37 +72,38 @@ class StatefulPosterior:
     def learned(self, learning: Learning = LEARNING, seed: Seed = 0) -> Self:
         """The same data with hyperparameters learnt from them: see :class:`Learning`.
 
-        This very posterior, where there is too little to learn from, nothing better is found, or the outcomes are no
+        Returns the posterior itself if there is too little data, if nothing better is found, or if the outcomes are no
         longer kept.
         """
         state = learned(self.state, learning, checked_seed(seed))
         return self if state is self.state else self._with(state)
 
     def rougher(self, factor: float) -> Self:
-        """The same data under the kernels and noises first given, with every declared lengthscale multiplied."""
+        """The same data under the kernels and noises first given, with every lengthscale multiplied by ``factor``."""
         return self._with(self.state.rougher(positive("factor", factor)))
 
     def covariance(self, contexts: npt.ArrayLike, others: npt.ArrayLike | None = None) -> Array:
-        """Posterior covariance of each output by itself between contexts ``(M, D)`` and others ``(N, D)``.
+        """Posterior covariance of each output between contexts ``(M, D)`` and others ``(N, D)``: ``(2, M, N)``.
 
-        ``(2, M, N)``; without others it is that of the contexts among themselves, ``(2, M, M)``. Each has the same bits
-        whatever else is asked for, but in state-space form and for contexts that a low-rank basis does not represent.
+        Without others it is the covariance of the contexts among themselves, ``(2, M, M)``. Each entry has the same
+        bits whatever else is asked for, except in state-space form and for contexts that a low-rank basis does not
+        represent.
         """
         posterior, x = self._at(contexts)
         return posterior.state.covariance(x, None if others is None else posterior._at(others)[1])
 
     def sample(self, contexts: npt.ArrayLike, n: int, seed: Seed = None) -> Array:
-        """Draw both expected outcomes n times, jointly at contexts, ``(n, M, 2)``; nearly, if thousands."""
+        """Draw both expected outcomes n times, jointly at M contexts, ``(n, M, 2)``; approximately for large M."""
         posterior, x = self._at(contexts)
         return posterior.state.sample(x, n, checked_seed(seed))
 
     def log_marginal_likelihood(self) -> float:
-        """Log density of every outcome seen, repeats included, under prior and noise; a lower bound if sparse."""
+        """Log density of all outcomes seen, repeats included, under prior and noise; a lower bound if sparse."""
         return self.state.log_marginal_likelihood()
 
     @property
     def kernel(self) -> Kernel | tuple[Kernel, Kernel] | Coregionalised:
-        """The kernel, as it was given or learnt since: one that both outputs share, the pair, or their relation."""
+        """The kernel, as given or as learnt since: one that both outputs share, a pair, or a ``Coregionalised``."""
         outputs = as_given(self.state.outputs)
         if isinstance(outputs, Coregionalised):
             return outputs
@@ -115,7 +117,7 @@ class StatefulPosterior:
 
     @property
     def observations(self) -> int:
-        """Number of rows of outcomes seen, without those of which both are missing."""
+        """Number of rows of outcomes seen, without rows in which both are missing."""
         return self.state.history.observations
 
     @property

@@ -81,7 +81,7 @@ def brief(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
 
 def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
     """The summary, one row per policy: its results, and how super arms were chosen."""
-    words = {"status": "What the solver says of the index"}
+    words = {"status": "Status of the solver, share of the rounds"}
     if not table["kind"].is_null().all():
         words["kind"] = "Why this choice, share of the rounds"
     columns = (_SHARES if earned(table).is_share else _SUMS) | _SUMMARY

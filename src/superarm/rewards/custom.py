@@ -21,7 +21,7 @@ class Custom(Comparable):
     Parameters
     ----------
     function
-        outcomes (k,) of a non-empty set of arms to a float
+        takes the outcomes (k,) of a non-empty set of arms and returns a float
     monotone
         ``"increasing"``, ``"decreasing"`` or ``"none"``; it decides which confidence bound is optimistic
     """

@@ -98,8 +98,8 @@ class DixitStiglitz(Comparable):
     ) -> Blocks | None:
         """Blocks are the items; the root is increasing, so either sense and any sign are exact.
 
-        Outcomes and threshold of a group are in one unit, which the root takes through the powers. None where no unit
-        keeps the powers of all outcomes within what floating point can hold: high powers of unlike outcomes.
+        Outcomes and threshold of a group are scaled by one unit. None if no unit keeps the powers of all outcomes
+        within the range of floating point, as for high powers of outcomes of very different size.
         """
         unit = np.ones(len(thresholds))
         sizes = np.abs(outcomes)

@@ -80,7 +80,7 @@ class Structured(GroupReward, Protocol):
     def normal_form(
         self, outcomes: Array, arms: IntArray, groups: IntArray, thresholds: Array, sense: Sense
     ) -> NormalForm | None:
-        """The constraint on many groups at once; None where it cannot be told for these outcomes.
+        """The constraint on many groups at once; None if these outcomes allow no such form.
 
         ``outcomes``, ``arms`` and ``groups`` are (n,): the second outcome, number and group (a position in
         ``thresholds``) of each arm concerned. The form must agree with :func:`is_good` on every subset.
@@ -109,7 +109,7 @@ def is_batched(reward: object) -> TypeGuard[Batched]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Constraint:
-    """The promise to each group: ``reward`` is ``sense`` its ``threshold`` whenever the group is touched.
+    """The promise to each touched group: its ``reward`` is at least or at most (``sense``) its ``threshold``.
 
     ``threshold`` is a scalar, a mapping (or a pandas Series) by group label, or one value per group in the order of
     the sorted distinct labels.
@@ -132,10 +132,12 @@ class Constraint:
 
     def __bool__(self) -> bool:
         # ``0.1 <= Sum() <= 0.5`` asks for the truth of its first half, and would drop it.
-        raise TypeError("a constraint is neither true nor false; a group has one promise, with one bound")
+        raise TypeError("a constraint has no truth value: a group has one promise with one bound, either >= or <=")
 
     def __and__(self, other: object) -> Constraint:
-        raise TypeError("a group has one promise; for several make one reward of them, or a mapping by label")
+        raise TypeError(
+            "a group has one promise: combine several in one reward, or give a mapping from labels to constraints"
+        )
 
     def thresholds(self, groups: Groups) -> Array:
         """(G,) threshold of every group, gamma_{t,G} of the paper."""
@@ -155,7 +157,7 @@ class Constraint:
 
 
 class _Hints(type(Protocol)):  # type: ignore[misc]  # so that a class may also inherit a protocol
-    """Says of ``Sum >= 0.1`` what was meant: the class has no threshold, only what it makes."""
+    """Lets ``Sum >= 0.1`` raise an error that says ``Sum() >= 0.1``: only an object of the class can be compared."""
 
     __instancecheck__ = type.__instancecheck__  # or every question whether a reward is a sum would be slow
     __subclasscheck__ = type.__subclasscheck__
@@ -174,7 +176,7 @@ class _Hints(type(Protocol)):  # type: ignore[misc]  # so that a class may also 
 
 
 def _meant(cls: type, sign: str, other: object) -> NoReturn:
-    expected = f"a reward, as {cls.__name__}() {sign} {safe_repr(other)[:50]}"
+    expected = f"a reward, such as {cls.__name__}() {sign} {safe_repr(other)[:50]}"
     raise InvalidArgument("reward", expected, f"the class {cls.__name__} itself")
 
 
@@ -220,4 +222,4 @@ def equal_by_value(reward: type[R]) -> type[R]:
 def _refuse_number(other: object) -> None:
     """``Mean() == 0.4`` would be False without a word."""
     if isinstance(other, Real):
-        raise TypeError("a promise is no equality: use <= or >=")
+        raise TypeError("a promise is not an equality: use <= or >=")

@@ -7,7 +7,7 @@ group that is not touched has no promise to keep.
 Every form has three methods. ``attainable``, (G,), says which groups have a good subgroup at all. ``whole`` says by how
 much each group, taken as a whole, keeps its promise, and how large the rounding error may be; within that error only
 the predicate decides. ``has_size`` says whether some subgroup of ``size`` arms of ``group``, whose arms are ``mine``,
-is good, by its extreme subgroup of that size.
+is good; it judges the extreme subgroup of that size.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Filter:
         return np.maximum(self.least, 1) <= np.minimum(self.most, count)
 
     def whole(self, groups: IntArray) -> tuple[Array, Array]:
-        """(G,) margins of the groups as a whole, in arms, and what they may be off by."""
+        """(G,) margins of the groups as a whole, in arms, and bounds on their rounding error."""
         size = np.bincount(groups, minlength=len(self.least))
         # Half an arm on either side: limits on the count are themselves rounded.
         inside = np.minimum(size - self.least, self.most - size).astype(np.float64) + 0.5
@@ -62,7 +62,7 @@ class Witness:
         return np.bincount(groups[self.witness], minlength=self.size) > 0
 
     def whole(self, groups: IntArray) -> tuple[Array, Array]:
-        """(G,) margins of the groups as a whole, in witnesses, and what they may be off by."""
+        """(G,) margins of the groups as a whole, in witnesses, and bounds on their rounding error."""
         number = np.bincount(groups[self.witness], minlength=self.size).astype(np.float64)
         return number - 0.5, np.zeros(self.size)
 
@@ -186,7 +186,7 @@ class Dispersion:
         return np.where(width >= 0.0, np.square(width) / 4.0, -np.inf) >= self.least
 
     def whole(self, groups: IntArray) -> tuple[Array, float]:
-        """(G,) margins of the groups as a whole, and more than any of them may be off by."""
+        """(G,) margins of the groups as a whole, and bounds on their rounding error."""
         number = np.maximum(np.bincount(groups, minlength=len(self.least)), 1)
         centre = sums_by(groups, self.values, len(self.least)) / number
         squares = np.square(self.values - centre[groups])

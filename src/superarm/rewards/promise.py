@@ -1,4 +1,4 @@
-"""Promises: constraints laid on the groups of a round."""
+"""Promises: constraints applied to groups of a round."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from superarm.rewards.group_reward import Constraint, GroupReward, Sense
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """A constraint laid on groups of a round: one group reward and sense, and a threshold for each group."""
+    """A constraint applied to groups of a round: one group reward and sense, and a threshold for each group."""
 
     reward: GroupReward
     sense: Sense

@@ -148,8 +148,8 @@ class Count(Comparable):
 class Variance(Comparable):
     """Population variance of the outcomes of the picked arms; 0 for a single arm.
 
-    Variance is not monotone in the outcomes, against Assumption 4 of the paper; its appendix uses it nevertheless.
-    The satisfying index is plugged in as there; it is then an estimate, not an optimistic one.
+    Variance is not monotone in the outcomes, so it violates Assumption 4 of the paper, whose appendix uses it
+    nevertheless. As there, the variance is computed at the satisfying index: an estimate, but not an optimistic one.
     """
 
     monotone: ClassVar[Monotone] = "none"

@@ -15,8 +15,8 @@ class Status(enum.Enum):
         "holds. Allow more time or labels, or accept the certified alpha."
     )
     UNPROVED = (
-        "Every promise is certified as the selection's kind says; a better certified super arm may exist, because "
-        "the search sees certificates through one index per arm."
+        "Every promise is certified as the selection's kind says. A better certified super arm may exist, because the "
+        "search represents certificates by one index per arm."
     )
     NO_GOOD_SUBGROUP = (
         "No part of any group keeps its promise at the index. TCGP-UCB then ignores promises, as the paper says; "
@@ -32,7 +32,10 @@ class Kind(enum.Enum):
     """Why a policy that certifies promises picked a super arm; ``kind.value`` is a sentence that says it."""
 
     CERTIFIED = "Every touched group keeps its promise with the confidence asked for."
-    EXPLORING = "Nothing is certified yet: informative arms, where promises are least at risk."
-    ON_CREDIT = "Nothing is certified and exploring would teach nothing: the groups most likely to keep their promise."
-    TRIAL = "Groups are tried on saved-up or advanced risk because they may be worth it; all others are certified."
+    EXPLORING = "Nothing is certified yet: the policy plays informative arms where promises are least at risk."
+    ON_CREDIT = (
+        "Nothing is certified and exploring would teach nothing: the policy plays the groups most likely to keep their "
+        "promise."
+    )
+    TRIAL = "The policy tries uncertified groups that may be worth the risk; all other groups are certified."
     WAITING = "The policy waits for outcomes of earlier decisions. Until then it plays only safe arms, or nothing."

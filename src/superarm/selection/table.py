@@ -73,5 +73,5 @@ def as_html(selection: Any) -> str:
         for group in selection.groups
     ]
     untried = counted(len(selection.untried), "group")
-    more = f"<p>no outcomes yet of {untried}</p>" if selection.untried else ""
+    more = f"<p>groups without outcomes: {untried}</p>" if selection.untried else ""
     return f"<p>{escape(said)}</p>{table(HEAD, rows)}{more}"

@@ -61,4 +61,4 @@ def _in_a_line(untried: Sequence[Any]) -> list[str]:
     if not reasons:
         return []
     each = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-    return [f"  no outcomes yet of: {few([group.label for group in untried])} ({each})"]
+    return [f"  groups without outcomes: {few([group.label for group in untried])} ({each})"]

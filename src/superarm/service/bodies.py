@@ -41,8 +41,9 @@ class PromiseSent(Sent, frozen=True, kw_only=True):
     """A promise to groups.
 
     ``reward`` says how the outcomes of a group are combined: "sum", "mean", "max" or others. ``sense`` is "<=" or ">=".
-    ``thresholds`` is one number, or one for each group. ``groups`` has the numbers of the groups that are promised
-    something; without it all are.
+    ``groups`` has the numbers of the groups that are promised something; without it all are. Groups count from 0 in the
+    order of their labels: as sent in ``labels``, or sorted if the round has a list of ``groups``. ``thresholds`` is one
+    number, or one for each of these groups.
     """
 
     reward: Any
@@ -113,7 +114,9 @@ class OutcomesSent(Sent, frozen=True, kw_only=True):
     """Outcomes of picked arms.
 
     ``arms`` has their numbers or ids. ``outcomes`` has two lists: the first outcome of each of these arms, then the
-    second outcome of each of these arms. Use null for one that you do not know yet.
+    second outcome of each of these arms. Use null for one that you do not know yet. ``by`` is "position" if arms
+    are numbers and "id" if they are ids; it is needed only where both are possible. ``sample`` names a repeated
+    measurement of the same arms.
     """
 
     arms: list[Label]
@@ -296,7 +299,12 @@ class TableTold(Told, frozen=True, kw_only=True):
 
 
 class LedgerTold(Told, frozen=True, kw_only=True):
-    """The risk account, in expected broken promises; null for policies that keep none."""
+    """The ledger, the policy's account of risk, in expected broken promises; null for policies that keep none.
+
+    ``balance`` is what was ``earned`` less what was paid, ``savings`` is what any trial may still cost, and ``opening``
+    is what may be risked before it is earned. ``out`` decisions wait; they paid ``held``, and may still earn
+    ``claims``.
+    """
 
     seq: int
     balance: float | None

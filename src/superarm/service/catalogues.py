@@ -136,7 +136,7 @@ def arms_of(frame: pl.DataFrame) -> dict[str, Any]:
         if column in frame.columns:
             values = frame[column]
             if values.null_count():
-                raise InvalidArgument(column, "a label for every arm", "a missing one")
+                raise InvalidArgument(column, "a label for every arm", "a missing label")
             data[part] = labels_from_data(
                 values.cast(pl.String).to_list() if _is_text(values) else values.to_list(), part
             )
@@ -150,7 +150,7 @@ def _values(column: pl.Series) -> Any:
     if not _is_text(column):
         return as_floats(column.name, column.to_numpy(), "numbers")
     if column.null_count():
-        raise InvalidArgument(column.name, "a category for every arm", "a missing one")
+        raise InvalidArgument(column.name, "a category for every arm", "a missing value")
     return column.cast(pl.String).to_list()
 
 

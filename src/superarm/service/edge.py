@@ -115,7 +115,7 @@ class Edge:
         except asyncio.CancelledError:  # the server ends, and has waited long enough
             if begun_to_answer:
                 raise
-            await tell(Busy("the service ends before this was done; ask again under the same key"))
+            await tell(Busy("the service is stopping; repeat the call with the same key"))
         finally:
             self._held -= held
             self._told(scope, status, time.perf_counter() - begun, notes)
@@ -133,7 +133,9 @@ class Edge:
             name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
             if name not in OWN_NAMES:
                 return Refused(
-                    421, "foreign-host", "without tokens only localhost is served; make one by superarm token create"
+                    421,
+                    "foreign-host",
+                    "without tokens only localhost is served; create one with superarm token create",
                 )
         return None
 

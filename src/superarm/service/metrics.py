@@ -29,22 +29,26 @@ class Metrics:
             return Histogram(f"superarm_{name}", words, labels, registry=self.registry, buckets=SECONDS)
 
         self.requests = counter("requests", "Requests that were answered.", "route", "status")
-        self.request_seconds = histogram("request_seconds", "From the first byte to the last.", "route")
-        self.decisions = counter("decisions", "Decisions, by what they are.", "session", "kind")
-        self.replayed = counter("decisions_replayed", "Decisions that were asked for again.", "session")
-        self.outcomes = counter("outcomes", "Outcomes that came.", "session", "what")
-        self.decide_seconds = histogram("decide_seconds", "Of a decision, by phase.", "phase")
+        self.request_seconds = histogram(
+            "request_seconds", "Seconds from the first byte of a request to the last byte of its answer.", "route"
+        )
+        self.decisions = counter("decisions", "Decisions, by kind.", "session", "kind")
+        self.replayed = counter(
+            "decisions_replayed", "Decisions that were requested again under the same key.", "session"
+        )
+        self.outcomes = counter("outcomes", "Outcomes that were reported.", "session", "what")
+        self.decide_seconds = histogram("decide_seconds", "Seconds of a decision, by phase.", "phase")
         self._phases = [self.decide_seconds.labels(phase) for phase in ("queue", "decode", "session")]
-        self.refused = counter("refused", "Requests that were not let in or turned away.", "why")
+        self.refused = counter("refused", "Requests that were refused.", "why")
 
         def gauge(name: str, words: str, *labels: str) -> Gauge:
             return Gauge(f"superarm_{name}", words, labels, registry=self.registry)
 
-        self.pending = gauge("pending", "Decisions out.", "session")
-        self.balance = gauge("balance", "Of the account of risk, where the policy keeps one.", "session")
+        self.pending = gauge("pending", "Decisions that wait for outcomes.", "session")
+        self.balance = gauge("balance", "Balance of the account of risk, if the policy keeps one.", "session")
         self.promises = gauge("promises", "Promises that decisions touched, by result.", "session", "state")
-        self.broken = gauge("promises_broken", "Of promises that can be judged and of which a risk was stated.", *BOTH)
-        self.uncounted = gauge("events_uncounted", "Events that promises do not count yet.", "session")
+        self.broken = gauge("promises_broken", "Broken promises with a stated risk: predicted and observed.", *BOTH)
+        self.uncounted = gauge("events_uncounted", "Events that the counts of promises do not include yet.", "session")
         self.ready = Gauge("superarm_ready", "Whether the service is ready.", registry=self.registry)
 
     def decided(self, session: str, decision: Decision, *, queue: float, decode: float, begun: float) -> None:

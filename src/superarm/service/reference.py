@@ -21,10 +21,12 @@ All calls of `superarm serve`. If you are new to it, read [a service in five min
 
 - If the service has tokens, send one with each call: `Authorization: Bearer sa_...`. The list of all calls says
   which scope it needs.
-- Bodies and answers are JSON unless stated otherwise. A body needs a `Content-Type`.
+- Bodies and answers are JSON unless stated otherwise. A body needs a `Content-Type`. Tables (outcomes, promises,
+  calibration) also come as Arrow, if you send `Accept: application/vnd.apache.arrow.stream`.
 - A call either does everything or changes nothing. It is durable before the service answers.
 - If a call breaks off, repeat it. A decision or a record has an `Idempotency-Key`: under the same key the service
   answers with the first result and does nothing twice. Known outcomes that come again change nothing.
+- Headers of more than 64 KB are answered with 431, without a body.
 - Lists have pages: put `next`, or the last `seq`, into `after` of the next call.
 - The tables, the ledger, the waiting decisions and the change feed have an `ETag`. If you send it back as
   `If-None-Match`, and nothing has happened since, the answer is 304 without a body.

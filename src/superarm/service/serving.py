@@ -26,7 +26,7 @@ def checked_bind(bind: str) -> tuple[str, int]:
     """Host and port of HOST:PORT; an IPv6 address stands in brackets."""
     host, colon, port = bind.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > 65535:
-        raise InvalidArgument("--bind", "HOST:PORT, as 127.0.0.1:8000", safe_repr(bind))
+        raise InvalidArgument("--bind", "HOST:PORT, such as 127.0.0.1:8000", safe_repr(bind))
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 

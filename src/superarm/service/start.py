@@ -54,7 +54,7 @@ def serve(settings: Settings, *, said: Callable[[str], None]) -> None:
     admission = Admission(held.shelf)
     if not is_loopback(host) and not admission.possible:
         held.close()
-        expected = "an address of this machine alone, as there are no tokens: make one by  superarm token create"
+        expected = "a local address, because there are no tokens: create one with  superarm token create"
         raise InvalidArgument("--bind", expected, settings.bind)
     names = held.names()
     if not names:

@@ -68,7 +68,7 @@ def create(
     if strange or not scopes:
         raise InvalidArgument("scopes", f"some of {', '.join(SCOPES)}", safe_repr(strange[0] if strange else scopes))
     if not sessions or not sessions.isprintable():
-        raise InvalidArgument("sessions", "a name, or a pattern as shop-*", safe_repr(sessions))
+        raise InvalidArgument("sessions", "a name, or a pattern such as shop-*", safe_repr(sessions))
     if days is not None and not 0.0 < days <= 36500.0:
         raise InvalidArgument("days", "more than 0, at most 36500", days)
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)

@@ -114,7 +114,7 @@ def lines_of(body: bytes) -> pl.DataFrame:
     try:
         return pl.DataFrame([[getattr(line, name) for name in schema] for line in lines], schema=schema, orient="row")
     except (OverflowError, TypeError, pl.exceptions.PolarsError):
-        raise InvalidArgument("arm", "numbers of arms", "one beyond all arms") from None
+        raise InvalidArgument("arm", "numbers of arms", "a number that is too large") from None
 
 
 def _round(sent: bodies.RoundSent | bodies.BesideSent, arms: dict[str, Any]) -> Round:

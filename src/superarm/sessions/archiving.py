@@ -70,7 +70,7 @@ def last_of_base(events: Sequence[Event], before: float) -> tuple[int, str]:
     since = next((event.seq - 1 for event in events if event.at >= before), len(events))
     barrier = max((event.seq for event in events if isinstance(event.fact, Configured | Redacted)), default=0)
     if since < barrier:
-        return 0, f"nothing is archived: event {barrier} taught the policy everything anew, and is younger"
+        return 0, f"nothing is archived: event {barrier}, which is more recent, taught the policy everything again"
     corrected = list(_corrections(events))
     anew = [event.seq for event in events if isinstance(event.fact, ANEW)]
     while True:

@@ -15,7 +15,7 @@ def created(source: Source) -> Created:
     """The first fact of a journal, as it is now."""
     first = next(iter(source.events()), None)
     if first is None or not isinstance(first.fact, Created):
-        raise UnreadableFile("the journal does not begin with the making of a session")
+        raise UnreadableFile("the journal does not begin with the creation of a session")
     return first.fact
 
 
@@ -35,12 +35,12 @@ def check_teachable(source: Source, policy: Policy) -> None:
     """Refuse another policy where too little is kept to teach it all that the session knows."""
     since = created(source).since
     if since:
-        raise NotKept(f"what was before event {since} is archived: another policy could not learn it")
+        raise NotKept(f"everything up to event {since} is archived, so another policy cannot learn it")
     slim = any(isinstance(event.fact, Compacted) for event in source.events())
     if slim and not is_own(type(policy)):
         raise NotKept(
-            f"only the picked arms of old rounds are kept, and {type(policy).__name__}, a policy of your own, may "
-            "learn from the others"
+            f"only the picked arms of old rounds are kept, but {type(policy).__name__}, a policy of your own, may "
+            "need the others to learn"
         )
 
 

@@ -108,7 +108,9 @@ def _done(
                 shutil.rmtree(folder)
         outrun += 1
         if outrun == PATIENCE:
-            raise Conflict("others corrected, erased or compacted meanwhile; compact again when they have ended")
+            raise Conflict(
+                "other processes corrected, erased or compacted meanwhile; compact again when they have finished"
+            )
 
 
 def _exported(store: Store, archive: Path, plan: Plan) -> Path:

@@ -69,7 +69,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """What a session did with outcomes: how many cells were new, how many were known, and how the decision stands."""
+    """What a session did with outcomes: how many were new, how many were known, and the state of the decision."""
 
     decision: str
     new: int

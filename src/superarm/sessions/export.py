@@ -94,7 +94,7 @@ def checked_folder(argument: str, folder: Any) -> Path:
     """The path of a folder that is there, or can be made."""
     path = checked_path(argument, folder)
     if path.exists() and not path.is_dir():
-        raise InvalidArgument(argument, "that of a folder, which is made if there is none", f"the file {path}")
+        raise InvalidArgument(argument, "the path of a folder, which is created if needed", f"the file {path}")
     return path
 
 
@@ -117,7 +117,7 @@ def read_export(folder: str | os.PathLike[str]) -> list[Entry]:
 
     path = checked_path("folder", folder)
     if not (path / EVENTS).is_file():
-        raise InvalidArgument("folder", f"one that Session.export wrote, with {EVENTS}", f"{path}")
+        raise InvalidArgument("folder", f"a folder that Session.export wrote, with {EVENTS}", f"{path}")
     try:
         first, *lines = (path / EVENTS).read_text("utf-8").split("\n")[:-1]
         head = json.loads(first)
@@ -125,10 +125,10 @@ def read_export(folder: str | os.PathLike[str]) -> list[Entry]:
             raise ValueError(f"a head of {head}, and {len(lines)} events")
         parts = _read_parts(path, str(head.get("digest")))
         if head.get("digest", "") not in ("", _digest(lines, parts)):  # earlier exports have none
-            raise ValueError("it was changed since it was written: its digest is another")
+            raise ValueError("it was changed after it was written: its digest differs")
         found = [_event(json.loads(line), head["version"]) for line in lines]
         if [event.seq for event in found] != list(range(1, len(found) + 1)):
-            raise ValueError("events that do not follow each other")
+            raise ValueError("events are missing or out of order")
         entries = [Entry(event=event, parts=_named(event, parts)) for event in found]
         trial = MemoryStore()
         trial.append(entries)

@@ -46,18 +46,18 @@ class Feedback:
         Parameters
         ----------
         id
-            of the decision
+            id of the decision
         arms
             (k,) arms that were picked: numbers, or their ``arm_ids``
         outcomes
-            (k, 2), NaN where one has not come yet
+            (k, 2) their outcomes, NaN where one has not come yet
         noise_std
             standard deviation of the noise of these outcomes, if the policy can use it
         sample
-            tells true repetitions of a cell apart
+            a name for a repeated measurement, if an outcome is measured more than once
         key
-            a name for this call: the same call again gets the same answer; another call under the same key is a
-            conflict
+            a name for this call: the same call with the same key returns the same answer; a different call with this
+            key is a conflict
         by
             "position" or "id": how arms are named, where arm_ids are whole numbers as well
         """
@@ -101,19 +101,19 @@ class Feedback:
         Parameters
         ----------
         id
-            of the decision
+            id of the decision
         arm
             its number, or its ``arm_id``
         outcome
             1 or 2
         value
-            the value from now on
+            the correct value
         sample
-            of the cell
+            name of the sample, as in :meth:`observe`
         reason
             the reason in your words, for the journal
         key
-            of this call
+            a name for this call, as in :meth:`observe`
         by
             "position" or "id": how the arm is named, where arm_ids are whole numbers as well
         """
@@ -191,11 +191,11 @@ class Feedback:
         arms
             (k,) arms that were picked: numbers, or their ``arm_ids``
         outcomes
-            (k, 2), NaN where one has not come yet; it may follow by :meth:`observe`
+            (k, 2) their outcomes, NaN where one has not come yet; :meth:`observe` can add it later
         probabilities
             (k,) probability with which each arm was picked, if the choice was random; None if it was not
         key
-            of this call
+            a name for this call, as in :meth:`observe`
         by
             "position" or "id": how arms are named, where arm_ids are whole numbers as well
         counted
@@ -219,12 +219,12 @@ class Feedback:
         Parameters
         ----------
         id
-            of the decision; or None
+            id of the decision; or None
         label
-            of a group, an arm id, or text in a column of contexts; or None
+            label of a group, an arm id, or text in a column of contexts; or None
         """
         if (id is None) == (label is None):
-            raise InvalidArgument("id", "the id of a decision, or label=, and not both", safe_repr(id))
+            raise InvalidArgument("id", "either the id of a decision or label=", safe_repr(id))
         found = self._running.do(lambda: redact(self._running, id, label))
         return replace(found, finished=not getattr(self._running.store, "remembers", False))
 

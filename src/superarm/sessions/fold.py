@@ -167,8 +167,8 @@ def _after_sound(state: State, events: Sequence[Event], parts: Parts) -> State:
     except SuperarmError:
         raise
     except Exception as error:  # of whatever the policy is made of
-        expected = "numbers that the policy can learn from and then go on"
-        raise InvalidArgument("outcomes", expected, f"some after which it fails: {error!r}") from error
+        expected = "numbers that the policy can learn from"
+        raise InvalidArgument("outcomes", expected, f"some that make it fail: {error!r}") from error
     return found
 
 

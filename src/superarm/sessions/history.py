@@ -18,9 +18,9 @@ def state_after(store: Store, seq: int, fingerprint: str) -> State:
     """The state after an event, from the newest snapshot before it of a fingerprint, or from the first event."""
     gone, since = gone_before(store.events(seq)), created(store).since
     if gone:
-        raise InvalidArgument("seq", f"at least {gone}: what was erased then cannot be replayed", seq)
+        raise InvalidArgument("seq", f"at least {gone}, because states before this erasure cannot be replayed", seq)
     if seq < since:
-        raise InvalidArgument("seq", f"at least {since}: what was before is archived", seq)
+        raise InvalidArgument("seq", f"at least {since}, because earlier events are archived", seq)
     state = base_of(store)
     for snapshot in store.snapshots():
         if since <= snapshot.seq <= seq and snapshot.fingerprint == fingerprint:

@@ -223,6 +223,6 @@ def _own(error: BaseException) -> BaseException:
         return Behind()
     if isinstance(error, StoreUnavailable):
         return type(error)(*error.args)
-    failure = StoreUnavailable("the commit was broken off; ask again under the same key to learn what was kept")
+    failure = StoreUnavailable("the commit was interrupted; repeat the call with the same key to learn what was kept")
     failure.__cause__ = error
     return failure

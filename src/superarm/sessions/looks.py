@@ -85,8 +85,8 @@ class Looks:
         found = meant(self._running, id, key, t)
         if found.recorded and not (found.redacted or found.archived):
             argument, came = next((name, one) for name, one in (("id", id), ("key", key), ("t", t)) if one is not None)
-            expected = "that of a decision that the policy made, not a record: decisions() and outcomes() show these"
-            raise UnknownDecision(argument, expected, f"{safe_repr(came)}, of a record of somebody else's choice")
+            expected = f"the {argument} of a decision that the policy made; decisions() and outcomes() show records"
+            raise UnknownDecision(argument, expected, f"{safe_repr(came)}, which is a record of somebody else's choice")
         return self._running.do(lambda: operations.found(self._running, found.id))
 
     def decisions(
@@ -97,7 +97,7 @@ class Looks:
         Parameters
         ----------
         label
-            of a group, or an arm id: only those in whose rounds it occurs, which ``redact(label=...)`` would erase
+            label of a group, or an arm id: only decisions in whose rounds it occurs, which ``redact(label=...)`` erases
         state
             only those in this state
         after
@@ -198,19 +198,17 @@ class Looks:
         standing = running.standing(decision.id)
         since = created(running.store).since
         if standing.seq <= since:
-            raise NotKept(f"decision {standing.id} was made before event {since}, up to which all is archived")
+            raise NotKept(f"decision {standing.id} cannot be explained: everything up to event {since} is archived")
         round = KeptParts(running.store).round(standing.round)
         if isinstance(round, SlimRound):
-            raise NotKept(
-                f"of the round of decision {standing.id} only the picked arms are kept: nothing to compare with"
-            )
+            raise NotKept(f"decision {standing.id} cannot be explained: only the picked arms of its round are kept")
         erasure = next(
             (event for event in running.store.events(standing.seq) if isinstance(event.fact, Redacted)), None
         )
         if erasure is not None:
             raise Erased(
-                f"decision {standing.id} cannot be explained any more: what the policy knew when it was made went when "
-                f"decision {erasure.decision} was erased, by event {erasure.seq}"
+                f"decision {standing.id} cannot be explained: what the policy knew at that time was erased together "
+                f"with decision {erasure.decision} (event {erasure.seq})"
             )
         policy: Any = self.at(standing.seq - 1)
         if not callable(getattr(policy, "explain", None)):
@@ -229,7 +227,7 @@ class Looks:
             path = exported(store, folder, last)
             if not any(isinstance(event.fact, Compacted | Redacted) for event in store.events(last)):
                 return path
-        raise Conflict("others erased or compacted while the journal was written; export it again")
+        raise Conflict("another process erased or compacted decisions during the export; export again")
 
     def verify(self) -> Verified:
         """Read and replay the whole journal, to check that it is complete and gives the present state."""

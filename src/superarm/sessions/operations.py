@@ -104,7 +104,9 @@ def _still_stands(running: Running, event: Event, key: str | None) -> None:
     """Refuse to hand out a decision that was withdrawn, as whoever asks again means to act upon it."""
     found = running.standing(event.decision)
     if found.withdrawn:
-        raise Conflict(f"key {key!r} is of decision {found.id}, which was withdrawn; to decide anew, use a new key")
+        raise Conflict(
+            f"key {key!r} belongs to decision {found.id}, which was withdrawn; to decide again, use a new key"
+        )
 
 
 def known_decision(running: Running, event: Event) -> Decision:
@@ -189,9 +191,7 @@ def withdraw(running: Running, id: Any) -> Answer[None]:
     """Note that a decision never will be acted upon."""
     standing = running.kept(id)
     if not standing.arms and not standing.withdrawn:
-        raise Conflict(
-            f"decision {id} is empty: nothing was picked, so nothing is to be withdrawn; to decide anew, use a new key"
-        )
+        raise Conflict(f"decision {id} picked nothing, so there is nothing to withdraw; to decide again, use a new key")
     if standing.played:
-        raise Conflict(f"decision {id} was acted upon, as was said or as its outcomes show: it cannot be withdrawn")
+        raise Conflict(f"decision {id} was acted upon, as you reported or as its outcomes show: it cannot be withdrawn")
     return Answer(value=None, drafts=[] if standing.withdrawn else [Draft(fact=Withdrawn(decision=standing.id))])

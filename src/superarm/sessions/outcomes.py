@@ -113,7 +113,7 @@ def correct(
     held = {(cell.arm, cell.outcome, cell.sample): cell for cell in running.journal.cells(standing.id)}
     cell = held.get((place, outcome, sample))
     if cell is None:
-        raise InvalidArgument("arm", "one of which this outcome is known; tell it by observe", safe_repr(arm))
+        raise InvalidArgument("arm", "an arm whose outcome is known; report it with observe first", safe_repr(arm))
     _check_teachable(running, [cell])
     if cell.value == new and not cell.assumed and key is None:
         return Answer(value=Receipt(decision=standing.id, new=0, known=1, state=standing.state))
@@ -136,10 +136,10 @@ def correct(
 
 @dataclass(frozen=True, kw_only=True)
 class Rebase:
-    """What teaching a policy anew was about: how many cells had other values, and decisions that were made meanwhile.
+    """The result of teaching a policy again: the number of corrections, and the decisions made before they were learnt.
 
-    These decisions were made by a policy that had learnt a wrong value; they stay what they are. ``seq`` and ``at`` are
-    number and time of the event that taught; 0 where there was nothing to teach, or it is still to come.
+    A policy that had learnt a wrong value made these decisions; they stay as they are. ``seq`` and ``at`` are number
+    and time of the event that taught the policy; 0 if there was nothing to teach, or if it is still to come.
     """
 
     corrections: int

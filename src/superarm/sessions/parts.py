@@ -55,7 +55,9 @@ def policy_to_part(policy: Policy) -> tuple[str, bytes]:
     try:
         content = policy_to_bytes(policy)
     except NotStorable as error:
-        raise InvalidArgument("policy", "one that can be saved, as a session lives on", str(error)) from None
+        raise InvalidArgument(
+            "policy", "one that can be saved, because a session must survive a restart", str(error)
+        ) from None
     return digest_of(content), content
 
 

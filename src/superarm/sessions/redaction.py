@@ -28,15 +28,15 @@ def redact(running: Running, id: Any, label: Any) -> Answer[Redaction]:
     """Erase a decision, or all decisions in whose rounds a label or arm id occurs."""
     ids = [running.standing(id).id] if id is not None else list(with_label(running, label))
     if not ids:
-        expected = "a label of a group, or an arm id, that occurs in a decision which is not erased"
+        expected = "a label of a group, or an arm id, of a decision that is not erased yet"
         raise InvalidArgument("label", expected, safe_repr(label))
     ids = [each for each in ids if not running.standing(each).redacted]
     since = created(running.journal).since
     learnt = [each for each in ids if running.standing(each).seq <= since]
     if learnt:
         raise NotKept(
-            f"decision {learnt[0]} was made before event {since}, up to which all is archived: what the policy learnt "
-            "from it cannot be told from the rest any more"
+            f"decision {learnt[0]} cannot be erased: everything up to event {since} is archived, so what the policy "
+            "learnt from it cannot be separated from the rest"
         )
     drafts = _drafts(running, ids)
     last = running.state.seq + len(drafts)

@@ -101,7 +101,7 @@ def check_number(t: int, last: int) -> None:
     if t <= last:
         raise InvalidArgument("t", f"more than every t of the session so far (> {last})", t)
     if t > LARGEST_T:
-        raise InvalidArgument("t", "at most 2**62, so that the session can count on from it", t)
+        raise InvalidArgument("t", "at most 2**62, so that the session can number later rounds", t)
 
 
 def checked_outcomes(
@@ -169,7 +169,7 @@ def checked_noise_std(policy: Policy, value: Any) -> tuple[float, float] | None:
     if value is None:
         return None
     if "noise_std" not in inspect.signature(policy.update).parameters:
-        expected = f"None, as {type(policy).__name__} takes the noise of all outcomes to be the same"
+        expected = f"None, because {type(policy).__name__} has the same noise for all outcomes"
         raise InvalidArgument("noise_std", expected, safe_repr(value))
     pair = listed("noise_std", value, "a pair of numbers") if np.ndim(value) else [value, value]
     if len(pair) != 2:

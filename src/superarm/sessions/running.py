@@ -189,8 +189,8 @@ class Running:
         last = self.state.seq if self.journal.newest() is not None else self.store.last()
         if last < self.state.seq:
             raise StoreUnavailable(
-                f"the journal ends with event {last}, and this session knows {self.state.seq}: it was set back, from a "
-                "backup or to a replica that lagged; open the session again"
+                f"the journal ends with event {last}, but this session has read event {self.state.seq}: the store was "
+                "replaced by a backup or by a replica that lagged; open the session again"
             )
         if last > self.state.seq:
             begun = time.thread_time()
@@ -220,8 +220,8 @@ class Running:
         known = None if key is None else self.journal.keyed(key)
         if known is not None and known.request != request:
             raise UsedKey(
-                f"key {key!r} was used for another request (event {known.seq}, {known.kind}); a decision made "
-                f"for it is decision(key={key!r}); only for something new use a new key"
+                f"key {key!r} was used for another request (event {known.seq}, {known.kind}); decision(key={key!r}) "
+                "returns the decision that it made, if any; use a new key for a new request"
             )
         return known
 
@@ -236,18 +236,18 @@ class Running:
         """What is expected of an id, and what came instead: often a decision itself, or its key."""
         expected = "the id of a decision of this session"
         if isinstance(id, Decision):
-            return f"{expected}, as decision.id", f"the decision {id.id} itself"
+            return f"{expected}: pass decision.id", f"the decision {id.id} itself"
         if is_key(id) and self.journal.keyed(id) is not None:
-            return f"{expected}; this is a key, by which session.decision(key=...) finds it", safe_repr(id)
+            return f"{expected}; this is a key: session.decision(key=...) finds its decision", safe_repr(id)
         return expected, safe_repr(id)[:200]
 
     def kept(self, id: object) -> Standing:
         """Where a decision stands of which more is kept than that it was made."""
         found = self.standing(id)
         if found.redacted:
-            raise Erased(f"decision {found.id} was redacted: nothing more is kept of it")
+            raise Erased(f"decision {found.id} was redacted: the journal keeps only that it was made")
         if found.archived:
-            raise NotKept(f"decision {found.id} is archived: the journal keeps that it was made, and no more")
+            raise NotKept(f"decision {found.id} is archived: the journal keeps only that it was made")
         return found
 
     def snapshot(self) -> int:

@@ -19,7 +19,7 @@ def meant(running: Running, id: Any, key: Any, t: Any) -> Standing:
     """The decision or record that a user names in one of these ways, with all its events durable."""
     running.durable()
     if sum(given is not None for given in (id, key, t)) != 1:
-        raise InvalidArgument("id", "the id of a decision, or key=, or t=, and one of them only", safe_repr(id)[:200])
+        raise InvalidArgument("id", "exactly one of the id of a decision, key= and t=", safe_repr(id)[:200])
     if key is not None:
         event = running.store.keyed(checked_text("key", key))
         found = None if event is None or event.decision is None else running.standing(event.decision)
@@ -56,7 +56,7 @@ def _by_id(running: Running, id: Any) -> Standing:
         alike = _alike(running.store, id)
         if len(alike) > 1:
             many = len(alike) if len(alike) < MANY else f"{MANY} or more"
-            raise UnknownDecision("id", f"more letters, as {many} decisions begin with these", safe_repr(id))
+            raise UnknownDecision("id", f"more characters, because {many} decisions begin with these", safe_repr(id))
         if alike:
             return running.standing(alike[0])
     return running.standing(id)

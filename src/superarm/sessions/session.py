@@ -92,7 +92,8 @@ class Session(Feedback, Looks):
             path of the file; or the URL of a PostgreSQL database, ``postgresql://user:password@host/database``, with
             the extra ``postgres``; or a store (see :func:`superarm.check_store`)
         policy
-            policy of a new session; for an existing session None, or the policy that it began with
+            policy of a new session; for an existing session None, or the policy that it began with or was last given by
+            ``reconfigure``
         name
             name of the session; a file or database may hold several
         outcome_range
@@ -190,14 +191,14 @@ class Session(Feedback, Looks):
 
     @property
     def policy(self) -> Policy:
-        """A copy of the policy as it is now; what you teach the copy does not reach the session."""
+        """A copy of the policy as it is now; teaching the copy does not change the session."""
         return copied(self._running.durable().policy)
 
     @classmethod
     def restore(
         cls, folder: str | os.PathLike[str], path: Any, *, name: str = "main", durability: str = "full"
     ) -> Session:
-        """Restore an exported session to a path where there is none yet."""
+        """Restore an exported session to a path that holds no session of this name."""
         start.check_new_name(name)
         entries = read_export(folder)  # first: where that fails, nothing is made
         store = start.opened(path, name, durability)
@@ -249,7 +250,6 @@ class Session(Feedback, Looks):
 
     def __repr__(self) -> str:
         state = self._running.state
-        said = (
-            f"{type(state.policy).__name__}, {counted(state.seq, 'event')}, {counted(len(state.out), 'decision')} out"
-        )
+        waiting = f"{counted(len(state.out), 'decision')} waiting"
+        said = f"{type(state.policy).__name__}, {counted(state.seq, 'event')}, {waiting}"
         return f"Session({', '.join(filter(None, (said, self._unlearnt())))})"

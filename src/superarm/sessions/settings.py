@@ -23,16 +23,16 @@ class Settings:
     Attributes
     ----------
     outcome_range
-        outside of which an outcome is refused; None: none is
+        outcomes outside of it are refused; None: no limit
     deadline
-        seconds after which no more outcomes are expected; None: for ever
+        seconds to wait for the outcomes of a decision; None: no limit
     silence
-        both outcomes that are then taken for those that did not come, None for one of which nothing is to be learnt;
-        None: nothing is learnt
+        the pair of outcomes that is assumed for those that did not come in time, with None for one from which nothing
+        is learnt; None: learn nothing from silence
     rebase_after
-        seconds after which a correction is learnt by itself, at the next decision; None: when rebase is called
+        seconds after which the next decision teaches the policy a correction; None: only ``rebase`` does
     keep_rounds
-        seconds after which a compaction keeps the picked arms of a round alone; None: those of 30 days
+        seconds after which a compaction keeps only the picked arms of a round; None: 30 days
     """
 
     outcome_range: tuple[float, float] | None = None
@@ -61,11 +61,11 @@ class Settings:
         )
 
     def check_whole(self) -> None:
-        """Refuse silence that would never be taken for an answer, or that could not have been one."""
+        """Refuse outcomes for silence without a deadline, or outside of the range of outcomes."""
         if self.silence is None:
             return
         if self.deadline is None:
-            raise InvalidArgument("deadline", "the time after which silence is taken for an answer", None)
+            raise InvalidArgument("deadline", "a time limit, because silence is given", None)
         low, high = self.outcome_range or (-LARGEST, LARGEST)
         for value in self.silence:
             if value is not None and not low <= value <= high:
@@ -77,7 +77,7 @@ class Settings:
             came, stored = getattr(given, each.name), getattr(self, each.name)
             if came is not None and came != stored:
                 said = [span(one) if each.name in SPANS and one is not None else one for one in (stored, came)]
-                raise InvalidArgument(each.name, f"None, or as the session began: {said[0]}", said[1])
+                raise InvalidArgument(each.name, f"None, or the setting of the session: {said[0]}", said[1])
 
     def to_data(self) -> dict[str, Any]:
         """As an event holds them; an infinite end is text, as JSON has no word for it."""
@@ -105,19 +105,21 @@ def seconds(argument: str, value: Any, check: Callable[[str, Any], float] = non_
         return check(argument, value.total_seconds() if isinstance(value, timedelta) else value)
     except InvalidArgument as error:
         number = "a positive number" if check is positive else "a number"
-        expected = f"{number} of seconds, or a datetime.timedelta, as timedelta(days=7)"
+        expected = f"{number} of seconds, or a datetime.timedelta, such as timedelta(days=7)"
         raise InvalidArgument(argument, expected, error.came) from None
 
 
 def _deadline(value: Any) -> float:
     found = seconds("deadline", value, positive)
     if found > LONGEST:
-        raise InvalidArgument("deadline", "at most 1000 years; None: for ever", span(found))
+        raise InvalidArgument("deadline", "at most 1000 years, or None for no limit", span(found))
     return found
 
 
 def _silence(value: Any) -> tuple[float | None, float | None]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise InvalidArgument("silence", "a pair of outcomes, None where nothing is to be learnt", safe_repr(value))
+        raise InvalidArgument(
+            "silence", "a pair of outcomes, with None for one from which nothing is learnt", safe_repr(value)
+        )
     one, two = (None if each is None else between("silence", each, -LARGEST, LARGEST) for each in value)
     return one, two

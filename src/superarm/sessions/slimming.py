@@ -17,7 +17,7 @@ from superarm.storage.classes import is_own
 
 MOST = 10_000  # rounds that are made slim by one event, so that others need not wait for minutes
 
-FOREIGN = "rounds stay full: a policy of your own may learn from arms that were not picked"
+FOREIGN = "rounds keep all their arms, because a policy of your own may learn from arms that were not picked"
 
 
 @dataclass(frozen=True, kw_only=True)

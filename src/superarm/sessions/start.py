@@ -51,7 +51,7 @@ def opened(path: Any, name: Any, durability: Any) -> Store:
 
         return PostgresStore(path, name, durability=durability)
     if os.path.isdir(checked_path("path", path)):  # which knows no error, as of a folder that must not be read
-        raise InvalidArgument("path", "that of a file, which is made if there is none", f"the folder {path}")
+        raise InvalidArgument("path", "the path of a file, which is created if needed", f"the folder {path}")
     return sqlite.SQLiteStore(path, name, durability=durability)
 
 
@@ -123,8 +123,8 @@ def _same_policy(stored: Policy, given: Policy) -> None:
     found = policy_difference(stored, fresh) or "; ".join(differences(stored, fresh)[:NAMED])
     if found:
         raise DifferentPolicy(
-            f"the session has another policy (there and here): {found}; leave policy out to go on with it, or change "
-            "it by reconfigure"
+            f"the session has another policy (stored and given): {found}; omit policy to continue with the stored "
+            "one, or call reconfigure to change it"
         )
 
 
@@ -142,8 +142,8 @@ def _go_on(store: Store, parts: KeptParts, settings: Settings, here: str) -> Beg
     seconds = time.perf_counter() - begun
     if state.fingerprint != here:
         notes.append(
-            f"up to event {state.seq} the policy learnt elsewhere ({difference(state.fingerprint, here)}): it goes on "
-            "as it was there, and a replay from the first event agrees up to rounding only"
+            f"up to event {state.seq} the policy learnt on another system ({difference(state.fingerprint, here)}): it "
+            "continues from there, and a replay from the first event agrees only up to rounding"
         )
     return Beginning(state=state, settings=settings, here=here, seconds=seconds, notes=tuple(notes))
 
@@ -157,7 +157,7 @@ def from_newest(store: Store, since: int, here: str, notes: list[str]) -> State 
         try:
             state = state_of(snapshot)
         except UnreadableFile as error:
-            notes.append(f"{error}; an older one, or the events, take its place")
+            notes.append(f"{error}; an older snapshot or the events are used instead")
             continue
         if snapshot.fingerprint == here:
             return state

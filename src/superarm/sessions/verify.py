@@ -18,27 +18,27 @@ from superarm.words import counted
 CLOSE = 1e-8  # difference up to which policies that learnt elsewhere count as equal
 SHOWN = 3
 ANEW = (
-    "where nothing else is wrong, another build of superarm with the same version number wrote this journal and learnt "
-    "in another way: decisions and outcomes are as they were, and session.rebase(anew=True) teaches the policy once "
-    "more, as this one learns"
+    "if nothing else is wrong, another build of superarm with the same version number, which learns differently, wrote "
+    "this journal: its decisions and outcomes are intact, and session.rebase(anew=True) teaches the policy again with "
+    "this build"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verified:
-    """What a look through a whole journal found.
+    """The result of checking a whole journal.
 
     Attributes
     ----------
     events
-        how many there are
+        number of events
     decisions
-        how many of them made a decision
+        number of events that made a decision
     exact
-        whether a replay from the first event gave every bit of the present state; False if part of it was made under
-        another fingerprint, where differences up to 1e-8 are allowed
+        whether a replay from the first event gave every bit of the present state; False if part of it was learnt on
+        another system (see ``notes``), where differences up to 1e-8 are allowed
     faults
-        what is wrong, in words; empty where all is well
+        what is wrong, in words; empty if nothing is
     since
         the event up to which nothing can be replayed any more, because it is archived; 0: everything can be replayed
     slim
@@ -48,8 +48,8 @@ class Verified:
     redacted
         decisions that were erased
     replayable_from
-        the event from which on the policy can be replayed as it was: the last one that erased, or up to which all is
-        archived; 1: from the first
+        the event from which earlier states of the policy can be replayed: the last erasure, or the last archived event;
+        1 if nothing was erased or archived
     """
 
     events: int
@@ -68,7 +68,7 @@ class Verified:
         return not self.faults
 
     def __str__(self) -> str:
-        bits = "bit for bit" if self.exact else f"within {CLOSE:g}, as part of it was learnt elsewhere"
+        bits = "bit for bit" if self.exact else f"within {CLOSE:g}, because part of it was learnt on another system"
         if self.ok:
             after = f" after event {self.since}" if self.since else ""
             found = f"{self._counts()}: whole, and replayed {bits}{after}"
@@ -82,15 +82,16 @@ class Verified:
         if not self.redacted or self.replayable_from <= self.since:  # what is archived says more
             return []
         erased = counted(self.redacted, "decision")
-        return [f"{erased} erased: of what was before event {self.replayable_from} no replay or explanation"]
+        return [f"{erased} erased: nothing before event {self.replayable_from} can be replayed or explained"]
 
 
 def lost(slim: int, archived: int, since: int) -> list[str]:
     """What can no longer be done, in words."""
-    said = [f"{counted(slim, 'round')} slim: no explanation"] if slim else []
+    said = [f"{counted(slim, 'round')} slim: they can no longer be explained"] if slim else []
     if since:
         many = f"{counted(archived, 'decision')} archived: " if archived else ""
-        said.append(f"{many}up to event {since} no replay, correction, erasure or explanation, and no other policy")
+        gone = "nothing can be replayed, corrected, erased, explained or taught to another policy"
+        said.append(f"{many}up to event {since} {gone}")
     return said
 
 

@@ -118,12 +118,12 @@ class Catalogue:
             said = json.loads((path / MANIFEST).read_text("utf-8"))
             table = pl.read_parquet(path / GROUPS, glob=False)
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-            raise UnreadableFile(f"{path}: no catalogue can be read there ({type(error).__name__})") from None
+            raise UnreadableFile(f"{path}: no readable catalogue ({type(error).__name__})") from None
         if not isinstance(said, dict) or said.get("version") != VERSION:
             version = said.get("version") if isinstance(said, dict) else None
             raise UnreadableFile(f"{path}: a catalogue of version {version}; this superarm reads {VERSION}")
         if "groups" in said and rows_digest(table) != said["groups"]:  # older catalogues do not say
-            raise UnreadableFile(f"{path / GROUPS}: other rows than those that were written")
+            raise UnreadableFile(f"{path / GROUPS}: its rows are not those that were written")
         try:
             if not said["shards"] or not all(isinstance(each, str) for each in (said["digest"], *said["contexts"])):
                 raise ValueError("no shards, or no digest")
@@ -143,7 +143,7 @@ class Catalogue:
             raise UnreadableFile(f"{path / MANIFEST}: not as it was written ({type(error).__name__})") from None
 
     def __repr__(self) -> str:
-        kept = "whole in one of them" if self.groups_whole else "split"
+        kept = "whole" if self.groups_whole else "split"
         return (
             f"Catalogue({str(self.folder)!r}: {counted(self.arms, 'arm')} in {counted(len(self.labels), 'group')}, "
             f"{counted(len(self.shards), 'shard')}, groups {kept}; {counted(len(self.contexts), 'context column')})"
@@ -159,7 +159,7 @@ class Catalogue:
 
     @cached_property
     def grouping(self) -> Groups:
-        """Labels and sizes of all groups; of no arm in particular."""
+        """Labels and sizes of all groups, without the arms in them."""
         nobody = np.empty(0, dtype=np.intp)
         starts = np.concatenate([[0], np.cumsum(self.table[SIZE].to_numpy())]).astype(np.intp)
         labels: list[Hashable] = self.table[LABEL].to_list()
@@ -200,11 +200,11 @@ class Catalogue:
         number = whole_number("number", number, 0, len(self.shards) - 1)
         rows = self._read(number, self._lazy(number))
         if len(rows) != self.shards[number].rows or rows_digest(rows) != self.shards[number].digest:
-            raise UnreadableFile(f"{self.folder / self.shards[number].file}: other rows than those that were written")
+            raise UnreadableFile(f"{self.folder / self.shards[number].file}: its rows are not those that were written")
         return rows
 
     def rows(self, rows: Iterable[int]) -> pl.DataFrame:
-        """Some rows, in the requested order; only :meth:`shard` finds values that were changed since."""
+        """Some rows, in the requested order. Only :meth:`shard` checks whether values were changed since."""
         asked = whole_numbers("rows", rows, self.arms)
         places = np.searchsorted(self.starts, asked, side="right") - 1
         parts = []
@@ -230,7 +230,7 @@ class Catalogue:
 def whole_numbers(argument: str, values: Any, below: int) -> IntArray:
     """(k,) whole numbers from 0 to below ``below``."""
     if np.ma.is_masked(values):
-        raise InvalidArgument(argument, f"whole numbers below {below}", "some that are masked")
+        raise InvalidArgument(argument, f"whole numbers below {below}", "masked numbers")
     try:
         numbers = np.array(listed(argument, values, f"whole numbers below {below}"))
     except ValueError:  # ragged

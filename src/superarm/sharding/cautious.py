@@ -101,9 +101,9 @@ def in_one_order(
 def _on_all_arms(policy: CautiousTCGPUCB, round: ShardedRound, sent: int) -> ShardedSelection:
     if len(round) > MOST_GATHERED:
         raise UnsolvableRound(
-            f"this round is not certified, and to explore, or to play on credit, the cautious policy looks at all "
-            f"{len(round)} arms: sharded rounds take that up to {MOST_GATHERED} arms. Let it learn from smaller "
-            "catalogues first, or give it a prior"
+            "nothing is certified in this round, and to explore or to play on credit the cautious policy needs all of "
+            f"its {len(round)} arms, which sharded rounds allow up to {MOST_GATHERED} arms. Let the policy learn from "
+            "smaller catalogues first, or give it a prior"
         )
     shards = range(len(round.arms.shards))
     starts = round.arms.starts

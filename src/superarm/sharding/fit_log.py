@@ -94,7 +94,7 @@ def fit_log(
     start = time.perf_counter()
     instance("prior", prior, GaussianProcess, "a superarm.GaussianProcess")
     if prior.observations:
-        raise InvalidArgument("prior", "one without observations", f"one of {prior.observations} outcomes")
+        raise InvalidArgument("prior", "a prior without observations", f"one with {prior.observations} observations")
     columns = checked_columns(contexts, outcomes)
     learning = _learning(learn)
     most, size = whole_number("at_most", at_most, 1, 10_000), whole_number("leaf_rows", leaf_rows, 1, 2**40)

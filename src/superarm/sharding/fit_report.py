@@ -7,29 +7,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class FitReport:
-    """How a posterior came out of a log.
+    """The report of :func:`superarm.fit_log`.
 
     Attributes
     ----------
     rows
-        rows of which at least one outcome came
+        number of rows with at least one outcome
     distinct
-        distinct contexts; an estimate, good to about 1 %, where there are more than 10,000
+        number of distinct contexts; an estimate, good to about 1 %, if there are more than 10,000
     files, leaves
-        what was read, and into how many parts it was cut
+        number of files, and number of parts into which their rows were cut
     rank
-        features of each output's basis; one number where they share it
+        number of features of each output's basis; one number if they share it
     form
-        of the posterior: low rank, or bounded, where no basis of the size allowed represents the prior; or exact
+        form of the posterior: low rank; bounded, if no basis of the allowed size represents the prior; or exact
     worst_error, median_error
         bounds of the error of mean and standard deviation against the exact posterior, in prior standard deviations,
-        at a sample of the log's contexts: the largest and the median; infinite where none is known
+        at a sample of the log's contexts: the largest and the median; infinite if none is known
     learnt
-        what was learnt of the hyperparameters, in words; empty where nothing was
+        the learnt hyperparameters in words; empty if none were learnt
     digest
-        64 hexadecimal digits of the posterior, to the last bit
+        64 hexadecimal digits that identify the posterior, to the last bit
     repeated
-        tasks that were done again because their worker was ended
+        number of tasks that were repeated because their worker was killed
     seconds
         how long it took
     """

@@ -126,7 +126,7 @@ def _files(log: Any) -> list[str]:
         else:
             files += glob.glob(path, recursive=True)
     if not files:
-        raise InvalidArgument("log", expected, f"no file is there: {safe_repr(log)[:200]}")
+        raise InvalidArgument("log", expected, f"no such file: {safe_repr(log)[:200]}")
     return sorted(set(files))
 
 

@@ -70,12 +70,12 @@ class ShardedSelection:
 
     @property
     def contexts(self) -> Array:
-        """(k, D) of the picked arms."""
+        """(k, D) contexts of the picked arms."""
         found: Array = self.round.contexts[self.arms]
         return found
 
     def __str__(self) -> str:
-        return f"{self.selection}\n{self.survivors} arms left to solve with, {self.sent / 1e6:.3g} MB sent"
+        return f"{self.selection}\n{self.survivors} arms gathered to solve the round, {self.sent / 1e6:.3g} MB sent"
 
     def __repr__(self) -> str:
         return str(self)

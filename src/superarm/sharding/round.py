@@ -86,19 +86,23 @@ class ShardedRound:
         grouping = self.arms.grouping
         promises = promises_of(self.constraint, grouping)
         if isinstance(self.reward, type) or not is_additive(self.reward):
-            raise InvalidArgument("reward", "a function of a sum, as Sum or TransformedSum", safe_repr(self.reward))
+            raise InvalidArgument(
+                "reward", "a function of a sum, such as Sum or TransformedSum", safe_repr(self.reward)
+            )
         if is_per_arm(self.reward) and not isinstance(self.reward, TransformedSum):
-            raise InvalidArgument("reward", "one without entries of its own for each arm", safe_repr(self.reward))
+            raise InvalidArgument("reward", "a reward that holds no values per arm", safe_repr(self.reward))
         if self.weights is not None and not isinstance(self.reward, TransformedSum):
-            raise InvalidArgument("weights", "None, but for a TransformedSum", safe_repr(self.weights))
+            raise InvalidArgument("weights", "None, unless the reward is a TransformedSum", safe_repr(self.weights))
         if isinstance(self.reward, TransformedSum) and len(self.reward.per_arm) != 1:
-            raise InvalidArgument("reward", "one weight; those of each arm lie in the column weights", "several")
+            raise InvalidArgument("reward", "a single weight; weights= names a column of weights per arm", "several")
         for promise in promises:
             if isinstance(promise.reward, DixitStiglitz):
                 if self.items is None or len(promise.reward.codes):
                     raise InvalidArgument("items", "the name of a column, and DixitStiglitz(items=())", self.items)
             elif is_per_arm(promise.reward):
-                raise InvalidArgument("constraint", "rewards without entries for each arm", safe_repr(promise.reward))
+                raise InvalidArgument(
+                    "constraint", "group rewards that hold no values per arm", safe_repr(promise.reward)
+                )
         object.__setattr__(self, "t", whole_int64("t", self.t, 1))
         object.__setattr__(self, "caps", self.feasible.caps(grouping))
         object.__setattr__(self, "promises", promises)

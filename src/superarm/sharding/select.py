@@ -70,8 +70,8 @@ def select(
         return _solved(policy, round, parts)
     if len(round) > MOST_WHOLE:
         raise UnsolvableRound(
-            f"a promise of this round lets no arm be left out, and it has {len(round)} arms: sharded rounds take such "
-            f"promises, as of Variance, up to {MOST_WHOLE} arms"
+            f"a promise of this round needs all of its {len(round)} arms: sharded rounds take such promises, for "
+            f"example on Variance, up to {MOST_WHOLE} arms"
         )
     frame = pl.concat([round.arms.shard(shard) for shard in range(len(round.arms.shards))])
     order = _by_lot(policy, excerpt(round, frame)[0])
@@ -95,7 +95,7 @@ def _check_policy(policy: Any) -> None:
     if type(policy) not in (TCGPUCB, CautiousTCGPUCB):
         raise InvalidArgument("policy", "a TCGPUCB or CautiousTCGPUCB", type_of(policy))
     if isinstance(policy, TCGPUCB) and policy.batch_aware:
-        raise InvalidArgument("policy", "one that is not batch_aware: that needs all arms together", "batch_aware=True")
+        raise InvalidArgument("policy", "one without batch_aware, which needs all arms together", "batch_aware=True")
     if not isinstance(policy.oracle, (Automatic, Decomposition)):
         expected = "one with the oracle Automatic or Decomposition: others may need arms that are left out"
         raise InvalidArgument("policy", expected, safe_repr(policy.oracle))

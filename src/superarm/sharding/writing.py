@@ -65,7 +65,7 @@ def write(
             raise InvalidArgument(argument, "the name of a column, or None", safe_repr(name))
     columns = [*names, *labels.values(), *further]
     if len(set(columns)) < len(columns):
-        raise InvalidArgument("contexts", "columns that differ from each other and from those of labels", str(columns))
+        raise InvalidArgument("contexts", "columns that differ from each other, from group and from id", str(columns))
     number, keep = whole_number("shards", shards, 1, MOST_SHARDS), flag("whole", whole)
     target = local_path("folder", folder)
     try:
@@ -144,7 +144,7 @@ def _checked(rows: pl.DataFrame, contexts: list[str], labels: dict[str, str]) ->
     for argument, name in labels.items():
         column = rows[name]
         if column.dtype not in (*NUMBERS, pl.String) or column.null_count():
-            missing = " with a missing one" if column.null_count() else ""
+            missing = " with a missing value" if column.null_count() else ""
             raise InvalidArgument(argument, "whole numbers or text", f"column {name!r} of {column.dtype}{missing}")
     whole = [pl.col(name).cast(pl.Int64) for name in labels.values() if rows[name].dtype != pl.String]
     return rows.with_columns(pl.col(contexts).cast(pl.Float64), *whole)
@@ -221,7 +221,7 @@ def _claimed(target: Path) -> Path:
 
 
 def _taken(target: Path) -> InvalidArgument:
-    return InvalidArgument("folder", "a folder that is not there yet, or is empty", safe_repr(str(target)))
+    return InvalidArgument("folder", "a folder that does not exist yet, or is empty", safe_repr(str(target)))
 
 
 def _bounded(rows: pl.DataFrame, contexts: list[str]) -> Array:

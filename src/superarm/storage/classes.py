@@ -53,8 +53,8 @@ def storable(
     formerly
         earlier names of the class
     shapes
-        of fields that are arrays, or of fields of fields, to be checked when one is loaded: ``{"rows": "n 3", "nu":
-        "n"}``; a letter is one size wherever it stands, "n+m" the sum of two named before, and an asterisk any
+        shapes of fields, or of fields of fields, that are arrays; loading checks them: ``{"rows": "n 3", "nu": "n"}``.
+        A letter is the same size everywhere, "n+m" the sum of two letters named before, and an asterisk any size
     follows
         fields that are determined by the others, each with a function that computes it to the last bit: they are not
         saved, but computed on loading

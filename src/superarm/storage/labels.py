@@ -18,7 +18,7 @@ import numpy as np
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.storage import values
 
-KEPT = "text, bytes, a number, a date, a datetime, or a tuple of these, as the label is kept"
+KEPT = "text, bytes, a number, a date, a datetime, or a tuple of these, because the label is saved"
 
 
 def plain(label: Any) -> Any:

@@ -77,8 +77,8 @@ def encode(value: object, arrays: Members, where: str) -> Any:
     if name in CLASSES:
         if CLASSES[name] is not type(value):
             raise NotStorable(
-                f"{where}: of an earlier {name}, since defined again; make it anew (superarm.storable comes first of "
-                "the decorators of a class)"
+                f"{where}: the class {name} was defined again since; create the value again (superarm.storable must be "
+                "the first decorator of a class)"
             )
         if isinstance(value, enum.Enum):
             return {"enum": name, "member": value.name}
@@ -122,7 +122,7 @@ def decode(node: Any, arrays: Finder) -> Any:
     try:
         fields |= {name: work_out(fields) for name, work_out in follows.items()}
     except Exception as error:  # whatever a function says of fields that no user could give it
-        raise Unfit(f"holds a {cls.__name__} that cannot be: {error}") from error
+        raise Unfit(f"holds a {cls.__name__} that is not valid: {error}") from error
     for name, item in fields.items():
         object.__setattr__(value, name, item)
     check(value)
@@ -159,7 +159,7 @@ def check(value: Any) -> None:
         try:
             getattr(value, more, lambda: None)()
         except Exception as error:  # whatever a class says of fields that no user could give it
-            raise Unfit(f"holds a {cls.__name__} that cannot be: {error}") from error
+            raise Unfit(f"holds a {cls.__name__} that is not valid: {error}") from error
 
 
 @cache

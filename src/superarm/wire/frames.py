@@ -74,7 +74,7 @@ def round_from_frame(frame: Any, beside: Any) -> Round:
     known = {*BESIDE, "features", "spelled", "names"}
     if not isinstance(beside, dict) or not {"t", "feasible", "features"} <= set(beside) <= known:
         came = sorted(map(str, beside)) if isinstance(beside, dict) else type_of(beside)
-        raise InvalidArgument("beside", "what round_to_frame says beside the frame", safe_repr(came)[:200])
+        raise InvalidArgument("beside", "the data that round_to_frame returned with the frame", safe_repr(came)[:200])
     features, spelled = beside["features"], beside.get("spelled", [])
     if type(features) is not int or features < 0 or features > frame.width or not isinstance(spelled, list):
         raise InvalidArgument("features", f"how many of {frame.width} columns are features", safe_repr(features)[:100])
@@ -140,7 +140,9 @@ def selection_from_frame(frame: Any, beside: Any) -> Selection:
         expected = f"the column arm, and perhaps {', '.join(believed)}"
         raise InvalidArgument("frame", expected, safe_repr(frame.columns)[:100])
     if not isinstance(beside, dict) or {"arms", "belief"} & set(beside):
-        raise InvalidArgument("beside", "what selection_to_frame says beside the frame", safe_repr(beside)[:200])
+        raise InvalidArgument(
+            "beside", "the data that selection_to_frame returned with the frame", safe_repr(beside)[:200]
+        )
     lists = {name: frame[name].to_list() for name in frame.columns}
     belief = {what: [lists[name] for name in names] for what, names in BELIEF.items()} if frame.width > 1 else None
     return selections.selection_from_dict({**beside, "arms": lists["arm"], "belief": belief})
@@ -196,7 +198,7 @@ def _contexts(frame: pl.DataFrame, names: Any, spelled: Sequence[Any]) -> Any:
 def _labels(column: pl.Series, spelled: bool) -> list[Any]:
     """Labels of arms as plain data; None is spelled, and nothing is no label."""
     if column.null_count():
-        raise InvalidArgument(column.name, "a label for every arm", "a missing one")
+        raise InvalidArgument(column.name, "a label for every arm", "a missing label")
     if not spelled:
         return column.to_list()
     try:

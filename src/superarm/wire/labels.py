@@ -16,7 +16,7 @@ from superarm.groups import Groups
 from superarm.storage import values
 from superarm.storage.labels import plain
 
-TRAVELS = "text, bytes, a number, a date or time, None, or a tuple or frozenset of these, as the label travels"
+TRAVELS = "text, bytes, a number, a date or time, None, or a tuple or frozenset of these, because the label is sent"
 LONGEST = 1024  # bits of a whole number that is written in digits
 DEEPEST = 16  # tuples and frozensets in each other: labels never nest deeper, and every level costs time to read
 

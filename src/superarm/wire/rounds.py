@@ -51,7 +51,7 @@ def round_from_dict(data: Any) -> Round:
     ``labels`` as sent.
     """
     if not isinstance(data, dict):
-        raise InvalidArgument("round", "an object as round_to_dict makes", type_of(data))
+        raise InvalidArgument("round", "an object as made by round_to_dict", type_of(data))
     if not NEEDED <= set(data) <= KEYS:
         expected = f"the keys {', '.join(sorted(NEEDED))}, and perhaps {', '.join(sorted(KEYS - NEEDED))}"
         raise InvalidArgument("round", expected, safe_repr(sorted(map(str, data)))[:200])

@@ -63,7 +63,7 @@ def selection_from_dict(data: Any) -> Selection:
     try:
         arms = np.array(data["arms"], dtype=np.intp).reshape(-1)
         if arms.tolist() != data["arms"] or (np.diff(arms) <= 0).any() or (arms < 0).any():
-            raise ValueError("arms that are no ascending numbers")
+            raise ValueError("arms that are not ascending numbers")
         arms.setflags(write=False)
         return Selection(
             arms=arms,
@@ -82,7 +82,7 @@ def selection_from_dict(data: Any) -> Selection:
     except InvalidArgument:
         raise
     except (ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:
-        raise InvalidArgument("selection", "what selection_to_dict makes", f"other data ({error})") from None
+        raise InvalidArgument("selection", "data made by selection_to_dict", f"other data ({error})") from None
 
 
 def _row(group: TouchedGroup | UntriedGroup) -> dict[str, Any]:

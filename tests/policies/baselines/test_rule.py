@@ -32,8 +32,8 @@ def test_it_picks_what_the_rule_picks_and_claims_nothing():
     ("pick", "said"),
     [
         (lambda round: [0, 1, 2], "pick: expected arms that AtMost.* allows"),
-        (lambda round: [7], "pick: expected one that returns arms: arm numbers from 0 to 5, got 7"),
-        (lambda round: None, "pick: expected one that returns arms: arm numbers"),
+        (lambda round: [7], "pick: expected a function that returns arms: arm numbers from 0 to 5, got 7"),
+        (lambda round: None, "pick: expected a function that returns arms: arm numbers"),
     ],
 )
 def test_other_arms_are_refused(pick, said):

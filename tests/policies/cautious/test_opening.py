@@ -158,15 +158,16 @@ def test_a_selection_says_why_groups_were_never_tried():
 
     others = range(2, SHOPS)
     none = reasons(a_policy(opening=0.0))
-    assert none == dict.fromkeys(others, "not certified: nothing may be spent on it before it is earned (opening=0)")
+    assert none == dict.fromkeys(others, "not certified: without an opening (opening=0), risk must be saved first")
     poor = reasons(a_policy(opening=0.01))
     assert set(poor) == set(others)
-    assert all(reason.startswith("cannot be paid for: needs 0.") for reason in poor.values())
-    assert all(reason.endswith(", balance 0.01") for reason in poor.values())
+    assert all(reason.startswith("cannot be paid for: needs a risk of 0.") for reason in poor.values())
+    assert all(reason.endswith(", the balance is 0.01") for reason in poor.values())
     new = reasons(a_policy(came=(0, 1, 2, 3)))
-    assert new[4] == new[5] == "new: its label must come a second time before an advance is spent on it"
+    assert new[4] == new[5] == "new: its label must appear in a second round before risk is borrowed for it"
     thresholds = {shop: 9.0 if shop == 2 else 0.0 for shop in range(SHOPS)}
-    assert reasons(a_policy(), constraint=sa.Mean() >= thresholds)[2] == "hopeless at this threshold"
+    hopeless = reasons(a_policy(), constraint=sa.Mean() >= thresholds)[2]
+    assert hopeless == "hopeless: it cannot keep its promise at this threshold"
     thresholds[2] = 0.8
     assert reasons(a_policy(), constraint=sa.Mean() >= thresholds)[2].startswith("too risky: breaks its promise with ")
     learnt = reasons(a_policy(must_teach=1e6))
@@ -188,8 +189,8 @@ def test_more_groups_than_are_opened_at_once_come_later(monkeypatch):
 
 def test_what_was_never_tried_is_shown_in_one_line():
     shown = str(a_policy(opening=0.01).select(a_round()))
-    assert shown.splitlines()[-1] == "  no outcomes yet of: 2, 3, 4, 5 (4 cannot be paid for)"
-    assert "no outcomes yet" not in str(a_policy(tried=range(SHOPS)).select(a_round()))
+    assert shown.splitlines()[-1] == "  groups without outcomes: 2, 3, 4, 5 (4 cannot be paid for)"
+    assert "groups without outcomes" not in str(a_policy(tried=range(SHOPS)).select(a_round()))
 
 
 def test_safe_arms_open_a_group_for_nothing():

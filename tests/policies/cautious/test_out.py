@@ -206,7 +206,7 @@ def test_what_explores_is_waited_for(learn):
     waiting = policy.select(uncertain(2))
     assert (waiting.kind, waiting.arms.tolist(), waiting.waits_for) == (Kind.WAITING, [], ("one",))
     assert "WAITING for one" in str(waiting)
-    assert "(one) must come first: nothing is picked" in policy.explain(uncertain(2), waiting).why
+    assert "(one) must come first: until then it picks nothing" in policy.explain(uncertain(2), waiting).why
     assert "waiting for outcomes" in waiting.untried[0].reason
     policy.decided("two", uncertain(2), waiting)
     part = len(one.arms) // 2

@@ -222,7 +222,9 @@ def test_trials_name_the_groups_and_their_risks():
         assert f"{label} (breaks with probability {risk:.4f})" in said
     cost = sum(risks.values())
     assert f"  on trial: {', '.join(map(str, sorted(risks)))}" in str(policy.select(round)).splitlines()
-    assert f"Costs {cost:.4g} expected broken promises; saved 0, may borrow up to 1." in said
+    assert (
+        f"The trial costs {cost:.4g} expected broken promises; the policy has saved 0 and may borrow up to 1." in said
+    )
 
 
 def waiting():
@@ -241,7 +243,7 @@ def test_what_waits_is_not_told_to_break_a_promise():
     told = policy.explain(round, selection)
     assert {one.reason for one in told.runners_up} == {Reason.WAITING}
     assert {(one.group, one.price) for one in told.runners_up} == {(None, None)}
-    assert "outcomes of decisions that are out (one, two) must come first" in str(told)
+    assert "outcomes of earlier decisions (one, two) must come first" in str(told)
     assert "costs" not in str(told)
 
 

@@ -267,9 +267,9 @@ def test_another_number_of_features_is_refused_by_name_and_changes_nothing(prior
         policy.update(round, np.arange(8), DIFFER.outcomes(round, np.arange(8), rng))
         before = vars(policy.learner).copy(), policy.ledger
         other = arrived(9, rng, dimension=3)
-        with pytest.raises(InvalidArgument, match="contexts: expected 2 features, as in the rounds before, got 3"):
+        with pytest.raises(InvalidArgument, match="contexts: expected 2 features, as in earlier rounds, got 3"):
             policy.select(other)
-        with pytest.raises(InvalidArgument, match="contexts: expected 2 features, as in the rounds before, got 3"):
+        with pytest.raises(InvalidArgument, match="contexts: expected 2 features, as in earlier rounds, got 3"):
             policy.update(other, [0], [[0.5, 0.5]])
         assert all(vars(policy.learner)[name] is value for name, value in before[0].items())
         assert policy.ledger is before[1]
@@ -358,7 +358,9 @@ def test_a_posterior_of_ones_own_stays_what_it_is():
 
 def test_nothing_to_keep_is_refused():
     for policy in POLICIES.values():
-        with pytest.raises(InvalidArgument, match="posterior: expected a posterior where learn=False"):
+        with pytest.raises(
+            InvalidArgument, match="posterior: expected a posterior, because learn=False keeps what you gave"
+        ):
             policy(learn=False)
 
 

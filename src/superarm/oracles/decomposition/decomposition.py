@@ -62,7 +62,7 @@ def solve(
     """The best super arm at the reward index, with an upper bound; ``deadline`` is in seconds from now."""
     stop = math.inf if deadline is None else time.perf_counter() + deadline
     if round.feasible.whole:
-        raise UnsolvableRound("this round does not decompose: it picks whole groups, which BestWholeGroups does")
+        raise UnsolvableRound("this round does not decompose, because it picks whole groups: use BestWholeGroups")
     search = _Search(additive_scores(index, round, "the decomposition"), round, good, rel_gap, label_limit, stop)
     open_ = search.survivors.mask(len(search.scores))
     best = solved_to_scale(search.scores, good, rel_gap, search.sizes, search.on_scale, open_)

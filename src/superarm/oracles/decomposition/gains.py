@@ -74,8 +74,8 @@ def gains_of(good: GoodSubgroups) -> Gains:
                 listed.append(mine)
             case _:
                 raise UnsolvableRound(
-                    "this round does not decompose: a group of more than 14 arms has a reward without a normal form "
-                    "for this purpose; Automatic finds the oracle that takes it"
+                    "this round does not decompose: a group of more than 14 arms has a group reward without a suitable "
+                    "normal form; use Automatic, which chooses another oracle"
                 )
     return Gains(
         gain=gain, size=size, usable=usable, block=block, theta=theta, least=least, most=most, power=power,

@@ -32,9 +32,9 @@ CENTRES = 3  # cuts per Variance >= before the first solution
 class MILP:
     """Exact super arms from a mixed-integer program, for rewards that are functions of a sum.
 
-    Takes every promise but Dixit-Stiglitz with ``<=`` or with negative indices (not concave: ``Decomposition`` does)
-    and promises without a normal form on groups of more than 14 arms. Among several best super arms HiGHS chooses one:
-    always the same, but not by the order of ties.
+    It takes every promise except Dixit-Stiglitz with ``<=`` or with negative indices, which is not concave (use
+    ``Decomposition``), and promises without a normal form on groups of more than 14 arms. Among several best super arms
+    HiGHS chooses one: always the same, but not by the order of ties.
 
     Parameters
     ----------
@@ -232,8 +232,8 @@ class _Search:
         terms, blocks = form.terms[mine], form.blocks[mine]
         if form.sign < 0 or (terms < 0.0).any():
             raise UnsolvableRound(
-                f"MILP takes Dixit-Stiglitz promises with >= and satisfying indices >= 0, where they are concave; "
-                f"group {self.round.labels[group]!r} has another: use Decomposition, which takes them all"
+                "MILP takes Dixit-Stiglitz promises only with >= and with satisfying indices >= 0, where they are "
+                f"concave; that to group {self.round.labels[group]!r} differs: use Decomposition, which takes all"
             )
         if least <= 0.0:  # roots of non-negative sums
             return

@@ -43,7 +43,7 @@ class Rule:
 
     def select(self, round: Round) -> Selection:
         """The arms that the rule picks, if the round allows them."""
-        arms = allowed("pick", "one that returns arms", self.pick(checked_round(round)), round)
+        arms = allowed("pick", "a function that returns arms", self.pick(checked_round(round)), round)
         return claiming_nothing(arms, solver="rule")
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:

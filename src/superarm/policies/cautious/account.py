@@ -23,10 +23,10 @@ be paid from it.
 = earned - B + sum s <= sum (c_d + s_d) + max(0, -B). First, c_d + s_d = max(e_d, s_d) <= eps n_d, as s_d <= R_d - U_d,
 the certified part. Second, -B <= max(0, O - earned) at all times: a decision takes B below 0 only as far as that, a
 claim c lowers both sides by c, and all else raises B. The order, the delay and the number of decisions outstanding play
-no part. Settled at once and with B >= U_d, B becomes max(B + e_d - R_d, 0).
+no part. If a decision is settled at once and B >= U_d, then B becomes max(B + e_d - R_d, 0).
 
-A super arm is chosen by what was shown before, so E[broken] = E[sum R], where the probabilities are right and whether a
-decision is withdrawn depends on the past through what was shown alone.
+A super arm depends only on what was observed before. So E[broken] = E[sum R] if the probabilities are right, and if
+whether a decision is withdrawn also depends only on what was observed.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def _note(kind: Kind, chosen: Candidate, search: Search, seen: int | None, statu
         return NOTHING
     if kind is Kind.CERTIFIED or seen is None:
         return ""
-    return f"start-up: {seen} of {LEAST} second outcomes are known, nothing is certified before"
+    return f"start-up: {seen} of {LEAST} second outcomes are known; nothing is certified yet"
 
 
 def _most(search: Search) -> float:

@@ -280,8 +280,8 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
     def update(self, round: Round, arms: Any, outcomes: Any, noise_std: Any = None) -> None:
         """Learn from the outcomes, (k, 2), of ``arms``, and enter the round in the ledger; NaN where one is missing.
 
-        ``noise_std`` is the standard deviation of the noise of these outcomes where it is known: one for all, one for
-        each column, or (k, 2) with NaN where it is not.
+        ``noise_std`` is the standard deviation of the noise of these outcomes, if you know it: one for all, one for
+        each column, or (k, 2) with NaN where it is unknown.
 
         You may report a round in parts. Parts belong to one round if t, contexts, groups, identities, promises, u and
         the feasible set are equal, so give every round its own t. Rewards are compared by class and, for data classes,

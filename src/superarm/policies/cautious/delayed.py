@@ -38,7 +38,7 @@ class MindsDecisions(ABC):
     ledger: Ledger
 
     def decided(self, decision: str, round: Round, selection: Selection) -> None:
-        """Take note of a decision: a selection of this policy that may be played from now on. It pays for its risk."""
+        """Register a decision: a selection of this policy that may be played from now on. It pays for its risk."""
         _id(decision)
         round = self.learner.arranged(round)
         round.check_arms(instance("selection", selection, Selection, "a superarm.Selection").arms)
@@ -47,12 +47,12 @@ class MindsDecisions(ABC):
         self.ledger = self.ledger.decided(decision, round, selection, 1.0 - self.confidence)
 
     def observed(self, decision: str, round: Round, arms: Any, outcomes: Any, noise_std: Any = None) -> None:
-        """Learn outcomes, (k, 2), of ``arms`` of a decision; NaN where none has come. It was played, and earns.
+        """Learn outcomes, (k, 2), of ``arms`` of a decision; NaN where none has come. The decision counts as played.
 
         ``noise_std`` is as in ``update``.
 
-        Outcomes of a decision that is not out, as one that has expired or was somebody else's, are learnt, but pay and
-        earn nothing.
+        The policy also learns outcomes of a decision that it does not wait for, because it expired or was somebody
+        else's, but these neither pay nor earn risk.
         """
         _id(decision)
         round = self.learner.arranged(round)
@@ -61,15 +61,15 @@ class MindsDecisions(ABC):
         self.ledger = self.ledger.heard(decision, round, observed, opening=self.opening, horizon=self.horizon)
 
     def played(self, decision: str) -> None:
-        """Take note that a decision was played, whatever comes of it: it earns."""
+        """Report that a decision was played, even if no outcome comes: it earns its claim."""
         self.ledger = self.ledger.played(_id(decision))
 
     def withdrawn(self, decision: str) -> None:
-        """Take note that a decision was not played, and never will be: what it paid comes back."""
+        """Report that a decision was not played, and never will be: the risk that it paid comes back."""
         self.ledger = self.ledger.withdrawn(_id(decision))
 
     def expired(self, decision: str) -> None:
-        """Wait no longer for a decision: what it paid stays paid, and it earns nothing any more."""
+        """Stop waiting for a decision: the risk that it paid is not returned, and it earns nothing."""
         self.ledger = self.ledger.expired(_id(decision))
 
     @abstractmethod

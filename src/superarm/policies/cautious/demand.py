@@ -1,4 +1,4 @@
-"""What promises demand of single arms, in standard deviations of what is believed of them."""
+"""What promises demand of single arms, in standard deviations of the belief about these arms."""
 
 from __future__ import annotations
 

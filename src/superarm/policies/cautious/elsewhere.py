@@ -1,4 +1,4 @@
-"""Arms that lie elsewhere: what a search on some arms of a round must know about all of them.
+"""Arms that were left out: what a search on some arms of a round must know about all of them.
 
 The code that shards a round gathers the arms that can matter for certified super arms and trials, and lets the policy
 decide on them. Some decisions, such as exploring, need all arms; then the policy raises :class:`Beyond`.

@@ -5,7 +5,8 @@ one, each among those that would teach most (given the arms already added, whose
 these the one that adds least to the expected group regret. For promises "<=" this spreads single arms over the most
 generous groups, for ">=" it stacks arms in the least demanding one. When no arm's f_2 is more uncertain than the noise
 of one outcome, exploring ends. So exploring adds at most 2 gamma / log 2 arms, or whole groups, in all, where gamma is
-the information gain of f_2. What a round adds then (:mod:`~superarm.policies.cautious.more`) touches no further group.
+the information gain of f_2. What a round adds after exploring (:mod:`~superarm.policies.cautious.more`) touches no
+further group.
 """
 
 from __future__ import annotations

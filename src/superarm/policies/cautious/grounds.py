@@ -20,7 +20,7 @@ from superarm.policies.explanation.words import label_text
 from superarm.posteriors.posterior import Belief
 from superarm.round import Round
 from superarm.selection import Kind, Selection, TouchedGroup
-from superarm.words import chance, number
+from superarm.words import chance, counted, number
 
 NAMED = 5  # groups in a sentence
 
@@ -80,14 +80,14 @@ class CertifiedGrounds:
         if selection.kind is None:
             return "It was not picked by a policy that certifies."
         if selection.kind is Kind.EXPLORING:
-            arms = f"A few informative arms are played, where promises are least at risk{self._by_word(groups)}."
+            arms = f"The policy plays a few informative arms where promises are least at risk.{_by_word(groups)}"
             if self.seen is not None:
                 return f"{start_up}Until then smoothness and scale are not trusted, and nothing is certified. {arms}"
             return f"No super arm worth having keeps every promise with probability {sure} yet. {arms}"
         if selection.kind is Kind.ON_CREDIT:
             return (
                 f"{start_up}No super arm keeps every promise with probability {sure}, and exploring would teach "
-                "nothing: the groups most likely to keep their promise are played."
+                "nothing: the policy plays the groups most likely to keep their promise."
             )
         if selection.kind is Kind.TRIAL:
             tried = [g for g in groups if g.probability is not None and 1.0 - g.probability > self.eps]
@@ -97,42 +97,45 @@ class CertifiedGrounds:
             saved, advance = number(self.account.savings), number(self.account.advance)
             return (
                 f"{start_up}All groups but those on trial keep their promise with probability {sure}. On trial: {told}"
-                f"{more}. Costs {cost} expected broken promises; saved {saved}, may borrow up to {advance}."
+                f"{more}. The trial costs {cost} expected broken promises; the policy has saved {saved} and may "
+                f"borrow up to {advance}."
             )
         if selection.kind is Kind.WAITING:
-            some = "safe arms alone are played" if groups else "nothing is picked"
-            return f"{start_up}Outcomes of {_named(selection)} must come first: {some}{self._by_word(groups)}."
+            some = "until then the policy plays only safe arms" if groups else "until then it picks nothing"
+            return f"{start_up}Outcomes of {_named(selection)} must come first: {some}.{_by_word(groups)}"
         if not groups:
-            return f"{start_up}Nothing is picked: no super arm that is certified is worth having. Nothing can break."
+            return f"{start_up}Nothing is picked: no certified super arm is worth having. No promise can break."
         promised = [g for g in groups if g.threshold is not None]
         if not promised:
             return f"{start_up}No touched group has a promise."
-        return (
-            f"{start_up}Every touched group keeps its promise with probability {sure} or more{self._by_word(groups)}."
-        )
-
-    def _by_word(self, groups: tuple[TouchedGroup, ...]) -> str:
-        vouched = sum(group.vouched for group in groups)
-        return f", beside {vouched} of safe arms alone, by your word" if vouched else ""
+        return f"{start_up}Every touched group keeps its promise with probability {sure} or more.{_by_word(groups)}"
 
     def unsought(self, selection: Selection) -> str:
         match selection.kind:
             case Kind.EXPLORING:
-                return "this round was not chosen for its value: a few arms are played for what they teach"
+                return "this round was not chosen for its value: the policy plays a few arms to learn from them"
             case Kind.ON_CREDIT:
-                return "this round was not chosen for its value, but for the likeliest promises"
+                return "this round was not chosen for its value, but for the promises most likely to be kept"
             case Kind.WAITING:
                 return f"outcomes of {_named(selection)} must come first"
             case Kind.TRIAL:
-                return "the groups on trial took precedence, or the search did not come upon it"
+                return "the groups on trial took precedence, or the search did not find it"
             case _:
-                return "a certified super arm with it is worth more: the search, which is not exhaustive, missed it"
+                return "a certified super arm with it is worth more, but the search, which is not exhaustive, missed it"
+
+
+def _by_word(groups: tuple[TouchedGroup, ...]) -> str:
+    """How many of the groups keep their promise by the user's word, as a sentence to add; empty if none does."""
+    vouched = sum(group.vouched for group in groups)
+    if not vouched:
+        return ""
+    return f" In {counted(vouched, 'group')} only safe arms are picked, so the promise is kept by your word."
 
 
 def _named(selection: Selection) -> str:
     """The decisions that a selection waits for."""
     ids = ", ".join(selection.waits_for)
-    return f"decisions that are out ({ids})" if ids else "decisions that are out"
+    return f"earlier decisions ({ids})" if ids else "earlier decisions"
 
 
 def _broken(group: TouchedGroup) -> str:

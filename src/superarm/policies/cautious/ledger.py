@@ -35,10 +35,10 @@ class Ledger:
     """Rounds and decisions entered in an :class:`~superarm.policies.cautious.account.Account`.
 
     A round that is only reported (:meth:`after`) is decided and confirmed at once, so that the balance B becomes
-    max(B + e - R, 0), where R is the risk that it took and e half of eps for each touched group with a promise (for one
-    where there is none). The bound of the account holds where every round is reported before the next one is selected.
-    What comes late is judged by what is believed then, and several rounds selected at once may count on the same
-    balance, so the account is an estimate there.
+    max(B + e - R, 0), where R is the risk that it took and e is half of eps for each touched group with a promise (for
+    one group if there is none). The bound of the account holds where every round is reported before the next one is
+    selected. A round that is reported later is judged by what is believed then, and several rounds selected at once may
+    count on the same balance, so the account is then an estimate.
 
     A decision with an id pays when it is made (:meth:`decided`) and earns when it is known to have been played, and the
     bound holds however late that is.
@@ -53,7 +53,7 @@ class Ledger:
 
     def __repr__(self) -> str:
         owed = f", {-self.balance:.4g} advanced" if self.balance < 0.0 else ""
-        out = f", {len(self.waited_for)} decisions out" if self.waited_for else ""
+        out = f", {len(self.waited_for)} decisions waiting" if self.waited_for else ""
         return f"Ledger(balance={self.balance:.4g}, {len(self.entries)} rounds remembered{owed}{out})"
 
     @property

@@ -1,4 +1,4 @@
-"""LESSON: what is at risk anyway should teach.
+"""LESSON: a round that takes a risk anyway should teach.
 
 A round on credit touches the groups most likely to keep their promise, often with one arm that is well known. Where
 outcomes are noisy, as clicks are, so little would be learnt that the policy lives on credit for ever. So what is left

@@ -1,7 +1,7 @@
 """OPENING: groups that were never or hardly tried are tried early, where that risks least, on an advance if need be.
 
-Exploring ends as soon as anything is certified. From then on what is saved pays for one trial in many rounds, so of
-groups that differ most would not be tried for long. One broken promise risked in the first rounds is worth more than
+Exploring ends as soon as anything is certified. From then on the savings pay for one trial in many rounds, so where
+groups differ most of them would stay untried for long. One broken promise risked in the first rounds is worth more than
 many later: :mod:`~superarm.policies.cautious.account` says how the advance is bounded and repaid.
 """
 

@@ -1,18 +1,18 @@
 """START-UP: what is played before anything can be believed.
 
-A handful of outcomes tells neither how smooth a function is nor how large: four arms under a lengthscale that is too
-long certified 175. So while fewer than 16 outcomes of the second output are known, whatever the prior says,
+A handful of outcomes tells neither how smooth a function is nor how large: with a lengthscale that was too long, four
+explored arms certified 175. So while fewer than 16 outcomes of the second output are known, whatever the prior says,
 
 - lengthscales are 0.3 times those given (shy);
 - where thresholds lie beyond one prior standard deviation even for the arm nearest to them, variances are multiplied
-  until that is a third of one (wide): what is demanded is never without hope by the prior alone, and before the
-  first outcome it is never certain to be kept either;
+  until that distance is a third of a standard deviation (wide): no promise is hopeless because of the prior alone, and
+  before the first outcome none is certain to be kept either;
 - safe arms are played, and beside them a few informative ones (EXPLORE), as long as there are any; nothing else is
   certified. Where there are none, what the shy posterior certifies is played, so the policy is never stuck.
 
 It ends before that where a prior was given and the outcomes bear it out: they are e^3 times as probable as with the
 shorter lengthscales, and neither too large nor too small for its scale. It also ends after 24 rounds, once any outcome
-is known: arms whose outcomes never come would teach most for ever.
+is known: otherwise arms whose outcomes never come would seem to teach most for ever.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is played where nothing can be certified: arms to explore, or the likeliest groups, on credit."""
+"""What is played where nothing can be certified: arms to explore, or, on credit, the likeliest groups."""
 
 from __future__ import annotations
 

@@ -13,27 +13,27 @@ from superarm.selection import UntriedGroup
 
 
 class Why(enum.Enum):
-    """A reason; what stands before the colon says it without numbers."""
+    """Why a group is not tried; the words before the colon give the reason without numbers."""
 
-    UNCERTIFIED = "not certified: nothing may be spent on it before it is earned (opening=0)"
+    UNCERTIFIED = "not certified: without an opening (opening=0), risk must be saved first"
     WORTH_LESS = "worth less than others"
     NOTHING_CERTIFIED = "waiting until something is certified: others teach more now, or risk less"
-    OUT = "waiting for outcomes: decisions that are out must teach first"
+    OUT = "waiting for outcomes: the policy must first learn from earlier decisions"
     NOTHING_TO_LEARN = "nothing to learn: its outcomes would teach too little"
-    HOPELESS = "hopeless at this threshold"
-    NEW = "new: its label must come a second time before an advance is spent on it"
+    HOPELESS = "hopeless: it cannot keep its promise at this threshold"
+    NEW = "new: its label must appear in a second round before risk is borrowed for it"
     TOLD = "known from others: arms of other groups say enough about it"
     TOO_RISKY = "too risky: breaks its promise with probability {needs:.2f}"
-    UNPAID = "cannot be paid for: needs {needs:.2f}, balance {funds:.2f}"
+    UNPAID = "cannot be paid for: needs a risk of {needs:.2f}, the balance is {funds:.2f}"
     LATER = "later: others are tried first"
-    NO_PLACE = "fewer places than groups"
+    NO_PLACE = "no place left: the super arm has fewer places than groups"
 
 
 WHYS = tuple(Why)
 
 
 class Reasons:
-    """Of every group of a round a reason to leave it untried, and what to try it would need."""
+    """For every group of a round, the reason to leave it untried, and what trying it would need."""
 
     def __init__(self, groups: int, why: Why, funds: float) -> None:
         self.why = np.full(groups, WHYS.index(why), dtype=np.int8)  # (G,)

@@ -1,9 +1,9 @@
-"""The watch: stated against seen, the net below the certificates.
+"""The watch compares what was stated with what was seen: the safety net below the certificates.
 
 A certificate is as good as the posterior it rests on. Before the outcomes of a round are learnt, the watch compares
 them with what was believed. Whether a promise was kept is never read off noisy outcomes. The residuals e = mu - y of
-the k arms of a touched group are split instead: their scatter within the group tells the noise, and only what their
-mean has beyond it counts as an error of the model. With S the covariance of the arms, their residuals have
+the k arms of a touched group are split instead: their scatter within the group tells the noise, and only what exceeds
+this noise in their mean counts as an error of the model. With S the covariance of the arms, their residuals have
 
     variance of the mean      kappa2 q_f + tau2 + nu2 / k,    q_f = 1' S 1 / k^2
     variance of the scatter   kappa2 q_w + nu2,               q_w = (tr S - k q_f) / (k - 1)
@@ -63,9 +63,9 @@ _LOG_PRIOR = (
 class Residuals:
     """What the outcomes of a round say of the belief held before, in units of the noise.
 
-    The means of the g groups of a round err together. So each is taken less what those before it foretell under the
-    model: b' m for weights b, with b' Q b the variance of the model (Q that of the means), b' b times tau2 and b' N b
-    times nu2. Under the model these are independent.
+    The errors of the g group means m of a round are correlated. So what the means before it foretell under the model is
+    subtracted from each: b' m with weights b. Its variance is b' Q b (with Q the covariance of the means in the model),
+    plus b' b times tau2, plus b' N b times nu2. Under the model the results are independent.
     """
 
     deviation: Array  # (g,) b' m
@@ -165,7 +165,7 @@ class Watch:
     since
         number of the round since which certificates are widened; None where they are not
     lasted
-        number of updates in a row after which they were
+        number of updates in a row after which they were widened
     told
         whether a warning was issued
     outcomes

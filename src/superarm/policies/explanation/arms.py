@@ -16,9 +16,9 @@ AT_ONCE = (8, 16, 32, 64)  # judged together, more and more
 
 @dataclass(frozen=True, kw_only=True)
 class Replacement:
-    """What could stand in the place of a picked arm: every touched group keeps its promise, and caps hold.
+    """What could replace a picked arm, so that every touched group keeps its promise and caps hold.
 
-    It is another arm; where groups are picked whole, another group for the group of the arm.
+    It is another arm or, if groups are picked whole, another group for the group of the arm.
     """
 
     arms: tuple[int, ...]
@@ -35,15 +35,15 @@ class PickedArm:
     arm, id, label
         its number, its identity where the round has ``arm_ids``, and the label of its group
     mean, std
-        of both expected outcomes
+        mean and standard deviation of both expected outcomes
     index
-        of both outcomes, as the policy used them: what it hopes for of the first, and for the second what promises are
-        judged by (of a policy that certifies, the bound that the arm alone keeps to with the confidence asked for; None
-        without a group stage)
+        index of both outcomes, as the policy used them: an optimistic first outcome, and the second outcome by which
+        promises are judged (for a policy that certifies, the bound that the arm alone keeps with the required
+        confidence; None without a group stage)
     safe
-        whether the user vouches for it
+        whether you vouch for it
     replacement
-        the best one; None where there is none, or none was looked for
+        the best replacement; None if there is none, or none was looked for
     remark
         why there is no replacement, or that it may not be the best
     """

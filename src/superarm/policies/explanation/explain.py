@@ -57,7 +57,9 @@ def checked_selection(round: Any, selection: Any, most: Any) -> tuple[Round, Sel
     parts = [tuple(members[start:end].tolist()) for start, end in itertools.pairwise(starts.tolist())]
     stated = [(group.label, tuple(group.arms)) for group in selection.groups]
     if stated != [(grouping.labels[group], part) for group, part in zip(groups.tolist(), parts, strict=True)]:
-        raise InvalidArgument("selection", "one of this round", "one whose arms are of other groups here")
+        raise InvalidArgument(
+            "selection", "a selection of this round", "one whose arms have other groups in this round"
+        )
     return round, selection, whole_number("most", most, 1)
 
 

@@ -30,25 +30,25 @@ class Explanation:
     policy, t
         the class of the policy and the number of the round
     kind, status
-        of the selection, when it was picked
+        kind and status of the selection, when it was picked
     why
-        why the round was of its kind, in a sentence or two
+        why the policy made a selection of this kind, in a sentence or two
     value, upper_bound
-        u of the selection at the index, and what no allowed super arm exceeds there; infinite where ``same`` is False,
-        as the selection states it of what was believed then
+        u of the selection at the index, and an upper bound on u of every allowed super arm; infinite if ``same`` is
+        False, because the bound of the selection is about earlier beliefs
     same
-        whether the policy would make the same selection now, with the same beliefs; if not, all figures are of
-        what it believes now
+        whether the policy would make the same selection now, with the same beliefs; if not, all figures show what it
+        believes now
     arms
-        the picked arms, those of largest index first
+        the picked arms, largest index first
     groups
-        the touched groups, those with the least margin first
+        the touched groups, smallest margin first
     runners_up
-        the arms, or whole groups, that were not picked though their index is largest
+        the arms, or whole groups, with the largest index among those that were not picked
     known
-        what was known
+        what the policy knew
     most
-        how many arms have a replacement, how many groups a price, and how many runners-up there are, at most
+        largest number of arms with a replacement, of groups with a price, and of runners-up
     """
 
     policy: str

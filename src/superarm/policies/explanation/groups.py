@@ -22,13 +22,13 @@ class Price:
     Attributes
     ----------
     gain
-        u, at the same index, of what the policy would pick then, less u of the selection. Below 0 where u is not all
-        that the policy looks at: it explores, it tries groups, promises were left aside, or it must pick more arms
+        u, at the same index, of what the policy would pick without the promise, less u of the selection. It is below 0
+        if the policy does not only look at u: it explores, tries groups, ignored the promises, or must pick more arms
     at_most
-        what is certain: nothing that could be picked then gains more. Equal to ``gain`` where the answer is proved to
-        be the best; None where no bound is known
+        a bound: nothing that could be picked without the promise gains more. Equal to ``gain`` if that answer is proved
+        to be the best; None if no bound is known
     arms
-        what would be picked
+        the arms that would be picked
     """
 
     gain: float
@@ -48,22 +48,22 @@ class ExplainedGroup:
     Attributes
     ----------
     label, arms
-        the group, and what was picked of it
+        the group, and its picked arms
     cap, size
-        the most arms that it may give, and how many it has
+        the most arms that may be picked from it, and how many it has
     promise
-        in words, without the threshold; None without a promise, and so are all figures below
+        the promise in words, without the threshold; without a promise this and everything below is None
     threshold
-        what was promised
+        the threshold of the promise
     value, margin
-        the group reward where the policy judges promises, and by how much it keeps the promise there; None without a
+        the group reward at which the policy judges the promise, and by how much it keeps the promise; None without a
         group stage
     probability
-        that the promise is kept, given all outcomes so far; None where the posterior has no covariance
+        probability that the promise is kept, given all outcomes so far; None if the posterior has no covariance
     vouched
-        whether the promise is kept by the user's word alone
+        whether the promise is kept by your word (only safe arms are picked)
     price
-        of the promise; None where it was not worked out, and ``remark`` says why
+        price of the promise; None if it was not computed, and then ``remark`` says why
     """
 
     label: Hashable

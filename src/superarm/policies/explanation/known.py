@@ -15,13 +15,13 @@ class Known:
     Attributes
     ----------
     updates
-        how often outcomes were learnt
+        number of updates so far
     decisions
-        decisions with outcomes; None where the policy does not count them (``learn=False``)
+        number of decisions with outcomes; None if the policy does not count them (``learn=False``)
     outcomes
-        how many of the first and of the second kind are in the posterior; None of a posterior of your own
+        numbers of first and of second outcomes in the posterior; None for a posterior of your own
     believed
-        what the model believes and has adopted, line by line, as ``print(policy)`` tells it
+        what the model believes and has adopted, line by line, as in ``print(policy)``
     """
 
     updates: int

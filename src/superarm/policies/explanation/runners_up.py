@@ -24,7 +24,7 @@ class Reason(enum.Enum):
     CAP = "It would be worth more, but its group has given as many arms as it may."
     PROMISE = "It would be worth more, but a group would break its promise."
     NOT_CERTIFIED = "It would be worth more, but it is not sure enough that a group would keep its promise."
-    WAITING = "It would be worth more, but outcomes of decisions that are out must come first."
+    WAITING = "It would be worth more, but outcomes of earlier decisions must come first."
     NOT_SOUGHT = "It would be worth more and break no promise, but the policy did not look for it."
 
 
@@ -37,15 +37,15 @@ class RunnerUp:
     arms, ids, label
         its arms, their identities where the round has ``arm_ids``, and its group
     mean, std
-        of both expected outcomes, where it is a single arm
+        mean and standard deviation of both expected outcomes, if it is a single arm
     index
-        of the first outcome; of a whole group u at the index
+        index of the first outcome; for a whole group, u at the index
     reason, sentence
         why it was not picked
     group
-        whose promise or cap stands against it; None where its index does
+        the group whose promise or cap prevents it; None if its index does
     price
-        of that promise; None where none stands against it, or it was not worked out
+        price of that promise; None if no promise prevents it, or the price was not computed
     """
 
     arms: tuple[int, ...]

@@ -35,17 +35,17 @@ class Learning:
         one standard deviation of the prior of a kernel's hyperparameter, as a factor; 3 at most where a policy was
         given no posterior
     noise_spread
-        the same of a noise's standard deviation
+        the same for the standard deviation of a noise
     reach
         how far a kernel's hyperparameter may go from the value given, as a factor
     noise_reach
-        the same of a noise's standard deviation
+        the same for the standard deviation of a noise
     least
-        outcomes of an output before anything is learnt of it
+        number of outcomes of an output before anything is learnt about it
     at_most
-        distinct contexts used (half as many when the outputs are correlated); their third power is the cost
+        most distinct contexts to use (half as many if the outputs are correlated); the cost is their third power
     starts
-        starting points compared: the values given, the present ones, and others drawn from the prior
+        number of starting points to compare: the values given, the present ones, and others drawn from the prior
     schedule
         the decisions with outcomes, counted from 1, after which a policy learns; None: 1, 2, 3, 4, 6, 8, 12, 16, 24,
         32, ... If the outcomes of one come in parts, it learns again whenever they have doubled
@@ -88,7 +88,7 @@ class Learning:
             _check_seasons(self.seasons)
 
     def due(self, updates: int) -> bool:
-        """Whether a policy learns after so many decisions with outcomes.
+        """Whether a policy learns after this many decisions with outcomes.
 
         >>> [n for n in range(50) if Learning().due(n)]
         [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48]
@@ -105,10 +105,10 @@ LEARNING = Learning()
 
 @runtime_checkable
 class Learns(Posterior, Protocol):
-    """A posterior that can learn its hyperparameters; a user's own may have this method, too."""
+    """A posterior that can learn its hyperparameters; a posterior of your own may have this method, too."""
 
     def learned(self, learning: Learning, seed: Seed) -> Self:
-        """The same data under hyperparameters that suit them better; itself where there are none."""
+        """The same data under hyperparameters that fit them better; the posterior itself if there are none."""
         ...
 
 

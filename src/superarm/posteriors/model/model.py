@@ -186,7 +186,7 @@ class Model:
         if self.features is not None and len(round):
             before, now = len(self.features.mean), round.contexts.shape[1]
             if before != now:
-                raise InvalidArgument("contexts", f"{before} features, as in the rounds before", now)
+                raise InvalidArgument("contexts", f"{before} features, as in earlier rounds", now)
 
     def counted(self, round: Round) -> Model:
         """With the features of the round; outcomes of one round count as one decision, however many parts they are."""

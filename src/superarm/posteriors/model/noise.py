@@ -140,8 +140,10 @@ def check_values(kinds: Kinds, values: Array) -> None:
         most = 1.0 if kind == BINARY else np.inf
         wrong = (came < 0.0) | (came > most) | (came != np.floor(came))
         if kind in (BINARY, COUNT) and wrong.any():
-            expected = "0 or 1" if kind == BINARY else "whole numbers from 0 on"
-            raise InvalidArgument("outcomes", f"{expected}, as outcome {j + 1} was declared", came[wrong][0])
+            expected = "0 or 1" if kind == BINARY else "whole numbers >= 0"
+            raise InvalidArgument(
+                "outcomes", f"{expected}, because outcome {j + 1} was declared {kind!r}", came[wrong][0]
+            )
 
 
 def checked_kinds(outcomes: Any) -> Kinds:

@@ -84,8 +84,8 @@ def _why(frame: Frame, found: One, here: str) -> Child:
     more = tag(
         "p",
         tag("a", "Explain it in full", href=f"{here}/explanation"),
-        " by what the policy knew then: what each promise cost, and what was not picked. For this the journal is "
-        "replayed up to the decision, which can take long.",
+        ", from what the policy knew then: what each promise cost, and what was not picked. The service replays the "
+        "journal up to the decision for this, which can take long.",
     )
     return join(tag("ul", lines), more)
 
@@ -173,8 +173,9 @@ def _withdraw(frame: Frame, found: One, here: str) -> Html:
     if found.may_withdraw:
         form = frame.form(
             f"{here}/withdrawal",
-            tag("p", "Only where it was not acted upon and never will be. Its risk comes back to the account, outcomes "
-                "are no longer taken, and its key is used up. This cannot be undone."),
+            tag("p", "Do this only if nobody acted on the decision and nobody ever will. Its risk returns to the "
+                "account, the session accepts no more outcomes of it, and its key cannot be used again. This cannot be "
+                "undone."),
             tag("button", "Withdraw this decision", type="submit", class_="danger"),
         )  # fmt: skip
         inside = tag("details", tag("summary", "Withdraw this decision"), form, data_keep="withdraw")
@@ -185,7 +186,7 @@ def _until(standing: Standing) -> Child:
     """Until when outcomes are waited for, where any are."""
     if standing.state not in ("open", "partial"):
         return "it does not wait"
-    return moment(standing.due) if standing.due is not None and standing.due < LAST else "for ever"
+    return moment(standing.due) if standing.due is not None and standing.due < LAST else "no limit"
 
 
 def _facts(found: One) -> Child:

@@ -107,7 +107,7 @@ def one(name: str, session: Session, id: str, scopes: frozenset[str]) -> One:
 
 
 def _round(standing: Standing | None) -> str:
-    return "one that is gone" if standing is None else f"round {standing.t:,}"
+    return "a decision that was erased" if standing is None else f"round {standing.t:,}"
 
 
 def explained(session: Session, id: str) -> Explanation:

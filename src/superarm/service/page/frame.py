@@ -66,7 +66,7 @@ class Frame:
             tag("a", "Skip to the content", href="#main", class_="skip"),
             tag("header", top, tag("h1", title), tag("p", lead, class_="lead", data_live="lead", id="lead"), said),
             tag("main", main, id="main", tabindex=-1),
-            tag("footer", "Figures follow from the journal alone. Times are those of your clock."),
+            tag("footer", "All figures are computed from the journal. Times are shown in your time zone."),
             data_live_from=None if live is None else f"{live}?seen={self.seen}",
         )
         return Html("<!DOCTYPE html>\n" + tag("html", head, body, lang="en"))

@@ -62,7 +62,7 @@ def _stated(found: Whole) -> Child:
     observed = list(accumulate(each.sums["observed"] for each in found.bins))
     parts = [
         Part(look="line observed", name="broken", values=observed),
-        Part(look="line predicted", name="expected, by what was stated", values=stated),
+        Part(look="line predicted", name="expected from the stated probabilities", values=stated),
     ]
     icon, look, word = VERDICTS[verdict.finding]
     sign = tag("span", icon, class_="icon", aria_hidden="true")

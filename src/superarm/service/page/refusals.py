@@ -16,11 +16,11 @@ from superarm.service.problems import Refused, answer
 
 WORDS = {
     403: "That is not permitted.",
-    404: "There is no such thing here.",
+    404: "That was not found.",
     409: "That cannot be done now.",
     410: "That was erased.",
-    422: "Something about that is not right.",
-    503: "The service is busy, or its store is out of reach.",
+    422: "The request has a mistake.",
+    503: "The service is busy, or cannot reach its store.",
 }
 
 CSP = (

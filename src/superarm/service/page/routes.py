@@ -58,7 +58,7 @@ def admitted(request: Asked, name: str | None = None, scope: str = "read") -> Vi
     if name is not None and "read" not in visitor.scopes(name):
         raise UnknownSession(name)
     if name is not None and scope not in visitor.scopes(name):
-        raise Refused(403, "not-permitted", f"your token does not allow to {scope} in this session")
+        raise Refused(403, "not-permitted", f"your token does not have the scope {scope} in this session")
     return visitor
 
 

@@ -70,7 +70,7 @@ def _groups(frame: Frame, found: Whole) -> Html:
 
 def _group_table(found: Whole) -> Child:
     if not found.groups:
-        return tag("p", "No group begins so." if found.searched else "No group was promised anything yet.")
+        return tag("p", "No group begins with this text." if found.searched else "No group was promised anything yet.")
     caption = (
         f"Groups that begin with “{found.searched}”."
         if found.searched
@@ -122,16 +122,16 @@ def _risk(found: Whole) -> Child:
     if ledger is None:
         return tag("p", "This policy keeps no account of risk.")
     words = (
-        ("Balance", "balance", "what was earned less what was paid; below 0 while an advance is not repaid"),
+        ("Balance", "balance", "what was earned less what was paid; below 0 while borrowed risk is not repaid"),
         ("Free for any trial", "savings", "broken promises that trials may still cost"),
-        ("Free for groups never tried", "advance", "of the opening, what is not yet repaid or spent"),
-        ("Held", "held", "paid by decisions that are out; it comes back if they are withdrawn"),
-        ("Claims", "claims", "earned once these decisions are known to have been played"),
-        ("Earned so far", "earned", "by decisions that risked less than they might"),
+        ("Free for groups never tried", "advance", "what may still be borrowed from the opening"),
+        ("Held", "held", "paid by decisions that wait for outcomes; it comes back if they are withdrawn"),
+        ("Claims", "claims", "what these decisions earn once they are known to have been played"),
+        ("Earned so far", "earned", "by decisions that risked less than they were allowed to"),
     )
     rows = [(name, number(round(ledger[key], 4)), meaning) for name, key, meaning in words]
     return join(
-        tag("p", "In units of one promise that is expected to break."),
+        tag("p", "The unit is one promise that is expected to break."),
         table("Account of risk", ("What", "Promises", "What it means"), rows, figures=(1,)),
     )
 
@@ -140,7 +140,7 @@ def _untried(found: Whole) -> Child:
     if not found.glance.mark.n:
         return tag("p", "No decision has been made yet.")
     if found.untried is None:
-        return tag("p", "The policy does not say of which groups it has no outcomes.")
+        return tag("p", "The policy does not say which groups have no outcomes.")
     if not found.untried:
         return tag("p", "None: when the latest decision was made, every group had outcomes or was picked from.")
     shown = found.untried[:20]
@@ -152,7 +152,10 @@ def _untried(found: Whole) -> Child:
 
 
 def _model(found: Whole) -> Child:
-    policy = tag("p", f"{found.glance.policy}:" if found.adopted else f"{found.glance.policy} tells nothing.")
+    policy = tag(
+        "p",
+        f"{found.glance.policy}:" if found.adopted else f"{found.glance.policy} does not report what it has learnt.",
+    )
     return join(policy, tag("ul", [tag("li", line.strip()) for line in found.adopted]) if found.adopted else None)
 
 

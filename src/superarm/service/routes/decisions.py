@@ -32,6 +32,7 @@ from superarm.service.sessions import RUNNING, Sessions
 from superarm.sessions.decision import Decision
 from superarm.sessions.running import Steps
 from superarm.sessions.session import Session
+from superarm.sessions.standing import STATES
 
 After = Annotated[int, QueryParameter(ge=0, le=2**53, description="Only what came after the event with this number.")]
 Catalogue = Annotated[str, PathParameter(description="A name that you choose.")]
@@ -40,7 +41,7 @@ Stands = Annotated[
     str | None,
     QueryParameter(
         name="state",
-        description="Only decisions in this state: open, partial, complete, empty, expired, withdrawn or redacted.",
+        description=f"Only decisions in this state: {', '.join(STATES[:-1])} or {STATES[-1]}.",
     ),
 ]
 Limit = Annotated[int, QueryParameter(ge=1, le=1000, description="At most this many.")]

@@ -18,11 +18,12 @@ WORDS = {
     410: "The decision was erased.",
     413: "The body is larger than the service accepts.",
     415: "The service does not accept this `Content-Type` here.",
+    421: "Without tokens, the service answers only requests to localhost.",
     422: "An argument is wrong. Nothing changed.",
     429: "Too many requests. `Retry-After` says when to try again.",
-    503: "Too many requests wait, or the store cannot be reached. `Retry-After` says when to try again.",
+    503: "The service is full or stopping, or its store cannot be reached. `Retry-After` says when to try again.",
 }
-ALWAYS = (400, 401, 403, 429, 503)
+ALWAYS = (400, 401, 403, 421, 429, 503)
 
 
 def problems(*statuses: int, **more: type[Any]) -> dict[int, ResponseSpec]:

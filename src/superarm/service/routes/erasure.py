@@ -24,7 +24,7 @@ from superarm.wire.labels import label_from_data
     opt=needs("admin"),
 )
 async def redact(request: Asked, name: Name, id: Id) -> bodies.RedactionTold:
-    """Erase contexts, labels and outcomes, and teach the policy again without them. Its id stays."""
+    """Erase contexts, labels and outcomes, and teach the policy again without them. The decision's id stays."""
     sessions = sessions_of(request)
     notes_of(request)["decision"] = id
 

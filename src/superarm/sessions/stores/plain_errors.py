@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from superarm.errors import StoreUnavailable, UnreadableFile
 
 REASONS = {  # by the first word of SQLite's name of the error
-    "BUSY": "another process holds it, and did not let go; try again",
-    "LOCKED": "another process holds it, and did not let go; try again",
+    "BUSY": "another process has locked it; try again",
+    "LOCKED": "another process has locked it; try again",
     "FULL": "the disk is full; make room and try again",
-    "READONLY": "the file, or the folder that it is in, cannot be written to",
-    "PERM": "the file cannot be opened with the rights of this user",
-    "CANTOPEN": "the file cannot be opened; there must be a folder for it that can be written to",
+    "READONLY": "the file or its folder cannot be written to",
+    "PERM": "this user may not open the file",
+    "CANTOPEN": "the file cannot be opened; its folder must exist and be writable",
     "IOERR": "the disk refused to read or write",
     "NOMEM": "there is not enough memory",
 }

@@ -174,7 +174,7 @@ class SQLiteStore:
     def part(self, digest: str) -> bytes | None:
         rows = self.read("SELECT body FROM part WHERE session = ? AND digest = ?", digest)
         if rows and not isinstance(rows[0][0], bytes):
-            raise UnreadableFile(f"{self.path}: damaged: a part that is no bytes")
+            raise UnreadableFile(f"{self.path}: damaged (a part is not bytes)")
         return rows[0][0] if rows else None
 
     def keyed(self, key: str) -> Event | None:

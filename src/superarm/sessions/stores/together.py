@@ -107,7 +107,9 @@ def _written(taken: list[Batch], write: Write) -> None:
             _written([batch], write)
     except BaseException:  # the thread was called away
         for batch in taken:
-            batch.error = StoreUnavailable("the commit was broken off; ask again under the same key to learn of it")
+            batch.error = StoreUnavailable(
+                "the commit was interrupted; repeat the call with the same key to learn what was kept"
+            )
         raise
 
 

@@ -251,7 +251,7 @@ def test_other_devices_are_refused(device):
 def test_there_is_no_catalogue_on_a_card(card):
     with pytest.raises(InvalidArgument, match="catalogue: expected None"):
         ExactPosterior(SE, 0.1, catalogue=C, device="cuda")
-    with pytest.raises(InvalidArgument, match="no catalogue elsewhere"):
+    with pytest.raises(InvalidArgument, match="other devices have no catalogue"):
         ExactPosterior(SE, 0.1, catalogue=C).on("cuda")
 
 

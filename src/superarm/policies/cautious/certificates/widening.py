@@ -16,7 +16,7 @@ class Widening:
     """Certificates use kappa2 times the covariance of f_2, plus tau2 times the noise variance between arms of a group.
 
     >>> Widening(kappa2=2.25), Widening(tau2=0.09), Widening()
-    (standard deviations x 1.5, an error of 0.3 noises common to each group, none)
+    (standard deviations x 1.5, a common error of 0.3 noise standard deviations in each group, none)
     """
 
     kappa2: float = 1.0
@@ -26,8 +26,11 @@ class Widening:
         return self.kappa2 > 1.0 or self.tau2 > 0.0
 
     def __repr__(self) -> str:
-        said = [f"standard deviations x {math.sqrt(self.kappa2):.2g}"] if self.kappa2 > 1.0 else []
-        said += [f"an error of {math.sqrt(self.tau2):.2g} noises common to each group"] if self.tau2 > 0.0 else []
+        said = []
+        if self.kappa2 > 1.0:
+            said.append(f"standard deviations x {math.sqrt(self.kappa2):.2g}")
+        if self.tau2 > 0.0:
+            said.append(f"a common error of {math.sqrt(self.tau2):.2g} noise standard deviations in each group")
         return " and ".join(said) or "none"
 
     def covariance(self, covariance: Array, noise: float) -> Array:

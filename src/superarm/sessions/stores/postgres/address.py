@@ -39,7 +39,7 @@ def from_command(argument: str, value: str | os.PathLike[str]) -> Any:
         found = os.environ.get(name, "").strip()
         if not is_url(found):
             came = "something else" if found else "nothing"
-            raise InvalidArgument(argument, f"in the variable {name} a URL, postgresql://...", came)
+            raise InvalidArgument(argument, f"a URL, postgresql://..., in the variable {name}", came)
         return found
     return _held(Path(text)) or value
 
@@ -56,4 +56,4 @@ def _held(path: Path) -> str | None:
     try:
         return start.decode("utf-8").strip()
     except UnicodeError:
-        raise UnreadableFile(f"{path}: begins as a URL, and is not text") from None
+        raise UnreadableFile(f"{path}: begins like a URL, but is not text") from None

@@ -22,7 +22,7 @@ try:
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
     from psycopg.pq import TransactionStatus
 except ImportError as _error:
-    _expected = f"that of a file, or psycopg for a database ({to_install('postgres')})"
+    _expected = f"the path of a file, or psycopg for a database ({to_install('postgres')})"
     raise InvalidArgument("path", _expected, str(_error)) from None
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -40,18 +40,18 @@ DEFAULTS = {  # where the URL says nothing
 }
 # By the beginning of the code that PostgreSQL gives an error.
 REASONS = {
-    "25006": "it can only be read, as a replica; connect to the primary, or add target_session_attrs=read-write",
-    "25P03": "it waited too long for this process",
-    "25P04": "it waited too long for this process",
+    "25006": "it is a read-only replica; connect to the primary, or add target_session_attrs=read-write",
+    "25P03": "it waited too long for this process; try again",
+    "25P04": "it waited too long for this process; try again",
     "28": "it refuses the user or the password",
     "3D": "there is no such database",
     "42501": "the user lacks rights",
     "53100": "its disk is full; make room and try again",
     "53300": "it has too many connections; try again",
     "53": "it lacks memory or disk",
-    "55P03": "another process holds the session, and did not let go; try again",
+    "55P03": "another process holds the session; try again",
     "57P03": "it is starting or stopping; try again",
-    "57": "it broke off; try again",
+    "57": "it cancelled the command or is shutting down; try again",
     "08": "the connection was lost; try again",
 }
 DAMAGE = ("22", "23", "3F", "42", "XX001", "XX002")  # errors that come of tables which are not what they should be
@@ -227,8 +227,8 @@ def shared(url: str) -> Connections:
     except psycopg.Error:
         raise InvalidArgument(
             "path",
-            "a URL of PostgreSQL, as postgresql://user:password@host/database, with special characters percent-encoded",
-            "one that cannot be read (it is not shown, as it may hold a password)",
+            "a PostgreSQL URL, postgresql://user:password@host/database, with special characters percent-encoded",
+            "one that cannot be read (not shown, because it may contain a password)",
         ) from None
     with _sharing:
         place = (os.getpid(), url)  # a forked process must not speak on its parent's connections

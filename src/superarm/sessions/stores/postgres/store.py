@@ -113,7 +113,9 @@ class PostgresStore:
             return
         if self.epoch is not None and epoch != self.epoch:
             self.epoch = None
-            raise LeaseLost(f"another replica has taken over the session {self.name}; ask it, under the same key")
+            raise LeaseLost(
+                f"another replica has taken over the session {self.name}; repeat the call there with the same key"
+            )
         if found[0].seq != last + 1:
             raise Behind
         known = {each.id: each for each in map(standing_of, bodies) if each is not None}

@@ -53,7 +53,7 @@ def is_ready(run: Run, where: str) -> bool:
     ((encoding,),) = run("SELECT current_setting('server_encoding')")
     if encoding != "UTF8":
         raise StoreUnavailable(
-            f"{where}: its letters are kept as {encoding}, which lacks most of them; make a database with "
+            f"{where}: its encoding {encoding} lacks most characters; create a database with "
             "ENCODING 'UTF8' TEMPLATE template0"
         )
     found = meta(run, where)
@@ -74,7 +74,7 @@ def meta(run: Run, where: str) -> dict[str, str]:
         return {}
     found = dict(run("SELECT key, value FROM superarm.meta")) if "meta" in tables else {}
     if found.get("format") != FORMAT:
-        raise UnreadableFile(f"{where}: has a schema superarm which is not a journal of superarm")
+        raise UnreadableFile(f"{where}: has a schema named superarm that is not a journal of superarm")
     return found
 
 
