@@ -286,6 +286,7 @@ def cut(tmp_path, number):
     assert int(tried.split()[1]) >= min(number, 45)
 
 
+@pytest.mark.slow
 def test_a_log_that_is_cut_off_at_the_edges_of_its_frames(tmp_path):
     cut(tmp_path, 0)
 

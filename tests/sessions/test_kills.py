@@ -80,6 +80,7 @@ def check(folder, names):
         return len(by_id)
 
 
+@pytest.mark.slow
 def test_a_few_kills(tmp_path):
     killed(tmp_path, kills=4, clients=3, seed=3)
 

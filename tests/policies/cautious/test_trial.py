@@ -2,6 +2,7 @@
 
 import numpy as np
 import polars as pl
+import pytest
 
 import superarm as sa
 from superarm.policies.cautious.account import Account
@@ -39,6 +40,7 @@ def share(trace):
     return trace["reward"].sum() / trace["optimal_reward"].sum()
 
 
+@pytest.mark.slow
 def test_never_stuck():
     """Where pure pessimism is (see test_stuck)."""
     cases = {"good": island(good=True), "bad": island(good=False), "noisy": noisy(), "short": short()}
