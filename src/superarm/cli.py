@@ -112,8 +112,11 @@ def list_(as_json: Json = False) -> None:
         studies = Table("study", "what it is", box=None, pad_edge=False, header_style="bold")
         for name, known in STUDIES.items():
             studies.add_row(name, known.title)
-        columns = ("policy", "what it is", "plays in", "settings, with defaults")
-        policies = Table(*columns, box=None, pad_edge=False, header_style="bold")
+        from superarm.report.listing import by_name
+
+        policies = by_name(list(POLICIES))
+        for head in ("what it is", "plays in", "settings, with defaults"):
+            policies.add_column(head, overflow="fold")
         for name, words in POLICIES.items():
             policies.add_row(name, words, studies_of(name, systems), settings[name])
         console.print(studies, Text(), policies, Text(), sep="\n")

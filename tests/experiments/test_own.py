@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.errors import InvalidArgument
+from superarm.errors import ForeignResults, InvalidArgument
 from superarm.experiments.experiment import Setting, names_in
 from superarm.experiments.own import BY_NAME, study, study_in
 from superarm.experiments.studies import POLICIES, with_sweep
@@ -206,6 +206,38 @@ def test_a_study_in_a_file(tmp_path):
     ]:
         with pytest.raises(InvalidArgument, match=said):
             study_by_name(place)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import superarm as sa\nx = (\n", "line 2: SyntaxError"),
+        (
+            "import superarm as sa\nimport nowhere_at_all\n",
+            "line 2: ModuleNotFoundError: No module named 'nowhere_at_all'",
+        ),
+        ("def f():\n    return 1 / 0\n\n\nf()\n", "line 2: ZeroDivisionError"),
+    ],
+)
+def test_a_file_that_fails_is_named_with_the_line(tmp_path, text, said):
+    file = tmp_path / "study.py"
+    file.write_text(text)
+    with pytest.raises(InvalidArgument, match=f"study: expected a file that runs, got .*study.py, {said}"):
+        study_in(str(file))
+
+
+def test_a_folder_in_which_nothing_was_finished_takes_code_that_was_mended(tmp_path):
+    class Mine(sa.Uniform):
+        def update(self, round, arms, outcomes):
+            raise ValueError("a slip")
+
+    world = sa.environments.Federated(clients=3.0, requests=3)
+    with pytest.raises(ValueError, match="a slip"):
+        sa.compare({"mine": Mine}, world, rounds=2, runs=1, workers=1, out=tmp_path / "out")
+    found = sa.compare({"mine": sa.Uniform}, world, rounds=2, runs=1, workers=1, out=tmp_path / "out")
+    assert found.table()["policy"].to_list() == ["mine", "clairvoyant"]
+    with pytest.raises(ForeignResults, match="mine has changed"):
+        sa.compare({"mine": sa.CUCB}, world, rounds=2, runs=1, workers=1, out=tmp_path / "out")
 
 
 def test_another_code_is_another_study(tmp_path):

@@ -140,6 +140,8 @@ def test_unfinished_results_are_not_read(tmp_path):
 def test_unfinished_results_of_another_kind_of_cpu_are_refused(tmp_path):
     folder, experiment = tmp_path / "out", small.federated()
     results.claim(folder, experiment, 5, cpu="PDP-11, pdp")
+    (folder / "parts").mkdir()
+    (folder / "parts" / "0000-00.rows").write_bytes(b"some")
     with pytest.raises(ForeignResults, match=r"configuration: cpu is PDP-11, pdp there.*set OPENBLAS_CORETYPE"):
         runner.run(experiment, folder=folder, seed=5)
 
@@ -367,6 +369,8 @@ def test_unfinished_results_of_another_version_are_refused(tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
     results.claim(folder, small.federated(), 5)
+    (folder / "parts").mkdir()
+    (folder / "parts" / "0000-00.rows").write_bytes(b"some")
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["versions"]["numpy"] = "1.0"
     (folder / "manifest.json").write_text(json.dumps(manifest))

@@ -82,7 +82,7 @@ def test_a_decision_is_explained_by_key_number_and_beginning_of_its_id(file):
     assert said("explain", file, short) == whole
     assert "because 3 decisions begin with these" in said("explain", file, ids[1][:4], code=1)
     assert "session.decision(key=...)" in said("explain", file, "day 2", code=1)
-    assert "key= and t=" in said("explain", file, code=1)
+    assert "--key and --t" in said("explain", file, code=1)
 
 
 def test_a_file_without_a_session_is_told(tmp_path):

@@ -73,7 +73,7 @@ def test_what_is_shared_is_mapped_read_only_and_removed(two):
 
 def test_workers_start_no_workers(two):
     """Or a file that compares policies when it is imported starts processes without end."""
-    with pytest.raises(InvalidArgument, match=r"workers: expected 1 in a worker process; .*__main__.*, got 2"):
+    with pytest.raises(InvalidArgument, match=r"workers: expected 1 in a worker process; .*__main__.*, got 2 more"):
         list(two.unordered(contract.starts_others, [1, 2], two.share(None)))
 
 

@@ -16,7 +16,7 @@ import polars as pl
 from superarm import theory
 from superarm.errors import InvalidArgument
 from superarm.experiments import paper
-from superarm.experiments.experiment import run_entropy, seed_of
+from superarm.experiments.experiment import BENCHMARK, run_entropy, seed_of
 from superarm.experiments.results import ALWAYS, Results, complete, settings_in
 from superarm.simulation import stream
 
@@ -229,7 +229,9 @@ def summary(frame: pl.DataFrame) -> pl.DataFrame:
     )
     for part in (_shares(frame, "status"), _shares(frame.drop_nulls("kind"), "kind"), of_rounds):
         of_runs = of_runs.join(part, on="policy", how="left", maintain_order="left")
-    return of_runs
+    # Rules and random choices use no solver: they state neither a share proved nor a kind.
+    solves = (pl.col("policy") == BENCHMARK) | pl.col("alpha_min").is_not_null() | pl.col("kind").is_not_null()
+    return of_runs.with_columns(status=pl.when(solves).then(pl.col("status")))
 
 
 def _shares(frame: pl.DataFrame, column: str) -> pl.DataFrame:

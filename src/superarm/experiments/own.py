@@ -6,6 +6,7 @@ import copy
 import importlib.util
 import inspect
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from superarm.arguments import weight, whole_number
 from superarm.environments.environment import Environment
-from superarm.errors import InvalidArgument, has_repr, safe_repr
+from superarm.errors import InvalidArgument, SuperarmError, has_repr, safe_repr
 from superarm.experiments.experiment import BENCHMARK, Experiment, Maker, Setting, named
 from superarm.experiments.fingerprint import fingerprint
 from superarm.experiments.names import checked_policy, checked_study, checked_title
@@ -147,10 +148,23 @@ def _module(where: str) -> ModuleType:
     sys.modules[module.__name__] = module  # data classes look there
     try:
         spec.loader.exec_module(module)
+    except SuperarmError:
+        raise
+    except Exception as error:  # of anybody's code: where it is counts, not the frames that led to the file
+        came = f"{where}, line {_line_of(error, path)}: {type(error).__name__}: {error}"
+        raise InvalidArgument("study", "a file that runs", came) from error
     finally:
         # Workers could not import it: what belongs to no module that is there goes to them as it is.
         del sys.modules[module.__name__]
     return module
+
+
+def _line_of(error: Exception, path: Path) -> int | None:
+    """The line of a file at which it failed."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), None)
 
 
 def _checked(name: str, made: Made) -> Callable[..., Any]:

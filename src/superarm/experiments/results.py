@@ -46,6 +46,7 @@ NAME_PARTS: Schema = {"base": pl.String, "settings": pl.String}
 SCHEMA: Schema = {**ALWAYS, **SAID_BY_SOME, **NAME_PARTS}
 COLUMNS = tuple(SCHEMA)
 TABLE, MANIFEST = "results.parquet", "manifest.json"
+PARTS, ROWS = "parts", ".rows"  # the folder of what was played, and the ending of its files
 DIGEST = "results_sha256"  # of results.parquet, in the manifest
 
 # What a report relies on, where a manifest has it.
@@ -200,9 +201,14 @@ def _environments(experiment: Experiment, seed: int) -> list[str] | None:
 
 
 def claim(place: Path | Place, experiment: Experiment, seed: int, *, cpu: str | None = None) -> None:
-    """Make the place this experiment's, played on a kind of CPU, or refuse one that belongs to another."""
+    """Make the place this experiment's, played on a kind of CPU, or refuse one that belongs to another.
+
+    A place in which nothing was finished, as where a policy failed in its first rounds, belongs to nobody yet.
+    """
     place = place_at("out", place)
     wanted = configuration(experiment, seed)
+    kind = {} if cpu is None else {"cpu": cpu}
+    new = {**wanted, "versions": versions(), **kind, "commit": _commit()}
     if place.has(MANIFEST):
         manifest = _manifest(place)
         if not place.has(TABLE):
@@ -211,7 +217,9 @@ def claim(place: Path | Place, experiment: Experiment, seed: int, *, cpu: str | 
             if cpu is not None and "cpu" in manifest:
                 wanted["cpu"] = cpu
         differing = [key for key, value in wanted.items() if manifest.get(key) != value]
-        if differing:
+        if differing and not (place.has(TABLE) or any(name.endswith(ROWS) for name in place.names(PARTS))):
+            _write_manifest(place, new)
+        elif differing:
             pin = f"; {HOW_TO_PIN}" if differing == ["cpu"] else ""
             raise ForeignResults(
                 f"{place}: holds results of another configuration: {differences(manifest, wanted)}; give another "
@@ -220,8 +228,7 @@ def claim(place: Path | Place, experiment: Experiment, seed: int, *, cpu: str | 
         return
     if any(place.names()):
         raise ForeignResults(f"{place}: is not empty and holds no manifest; give another --out")
-    kind = {} if cpu is None else {"cpu": cpu}
-    _write_manifest(place, {**wanted, "versions": versions(), **kind, "commit": _commit()})
+    _write_manifest(place, new)
 
 
 def write(place: Place, frame: pl.DataFrame) -> None:

@@ -22,8 +22,8 @@ from superarm.experiments.experiment import BENCHMARK, Experiment
 from superarm.experiments.failures import advised, is_from_worker
 from superarm.experiments.machines import compile_loops, cpu_kind, one_kind
 from superarm.experiments.progress import progress
-from superarm.experiments.results import SCHEMA, TABLE, Results, claim, read, write
-from superarm.experiments.unit import PARTS, Study, Unit, play, rows_in
+from superarm.experiments.results import PARTS, ROWS, SCHEMA, TABLE, Results, claim, read, write
+from superarm.experiments.unit import Study, Unit, play, rows_in
 from superarm.places.at import place_at
 from superarm.places.folder import Folder
 from superarm.places.place import Place
@@ -133,7 +133,7 @@ def _played(
 
 def _kept(place: Place, units: list[Unit]) -> dict[Unit, pl.DataFrame]:
     """The rows that are in the place and unharmed."""
-    names = [name for name in place.names(PARTS) if name.endswith(".rows")]
+    names = [name for name in place.names(PARTS) if name.endswith(ROWS)]
     found: dict[Unit, pl.DataFrame] = {}
     with ThreadPoolExecutor(READERS) as readers:
         for part in readers.map(place.read, names):

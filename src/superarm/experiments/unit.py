@@ -13,11 +13,10 @@ import polars as pl
 from superarm.errors import InvalidArgument
 from superarm.experiments.experiment import Experiment, Setting, run_entropy, seed_of
 from superarm.experiments.machines import compile_loops
-from superarm.experiments.results import as_parquet
+from superarm.experiments.results import PARTS, ROWS, as_parquet
 from superarm.simulation import PLAYED
 
 DIGEST = hashlib.sha256().digest_size
-PARTS = "parts"  # the folder of what was played
 
 
 @dataclass(frozen=True, order=True)
@@ -36,7 +35,7 @@ class Unit:
     @property
     def part(self) -> str:
         """The name of a part that begins with it."""
-        return f"{PARTS}/{self.name}.rows"
+        return f"{PARTS}/{self.name}{ROWS}"
 
 
 @dataclass(frozen=True, kw_only=True)

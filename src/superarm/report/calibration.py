@@ -124,7 +124,7 @@ def in_a_line(found: Iterable[Honesty]) -> str | None:
             wrong.append(f"{one.policy} ({kinds})" if kinds else one.policy)
     if not wrong:
         return None
-    return f"overconfident: {', '.join(wrong)}; the report's section on calibration says in what, and what to do"
+    return f"overconfident: {', '.join(wrong)}; see 'Can the stated probabilities be trusted?' in the report"
 
 
 def coverage_by_round(frame: pl.DataFrame, output: int) -> pl.DataFrame:

@@ -87,8 +87,7 @@ def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
     columns = (_SHARES if earned(table).is_share else _SUMS) | _SUMMARY
     body, chosen = [], []
     for row in table.iter_rows(named=True):
-        said = row if _solves(row) else {**row, "status": None}
-        texts = (f'<td class="words">{text(said[name] or "–")}</td>' for name in words)
+        texts = (f'<td class="words">{text(row[name] or "–")}</td>' for name in words)
         body.append(_row(row["policy"], looks, _printed(row, columns)))
         chosen.append(_row(row["policy"], looks, _printed(row, _CHOICES), *texts))
     caption = (
@@ -106,11 +105,6 @@ def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
     )
     figures = scrolling("Summary by policy", _head(columns), body)
     return caption + figures + how + scrolling("Choices and times by policy", _head(_CHOICES, words.values()), chosen)
-
-
-def _solves(row: Mapping[str, Any]) -> bool:
-    """Whether a policy chooses by a solver: rules and random choices state neither a share proved nor a kind."""
-    return row["policy"] == BENCHMARK or row["alpha_min"] is not None or row["kind"] is not None
 
 
 def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:

@@ -135,6 +135,8 @@ def explain(
 ) -> None:
     """Explain a decision by what the policy knew when it made it."""
     with _session(file, name) as held:
+        if sum(given is not None for given in (decision, key, t)) != 1:
+            raise InvalidArgument("ID", "exactly one of the id of a decision, --key and --t", decision)
         console.print(str(held.explain(decision, key=key, t=t)), markup=False, soft_wrap=True)
 
 

@@ -13,7 +13,14 @@ _of_a_pool = False  # whether this process is one of a pool
 
 
 def started(number: int) -> Any:
-    """So many processes, which begin with the first tasks; an error in a process of a pool.
+    """So many processes, which begin with the first tasks."""
+    from joblib.externals.loky import ProcessPoolExecutor  # no part of `import superarm`
+
+    return ProcessPoolExecutor(max_workers=number, initializer=_end_with_parent, initargs=(os.getpid(),))
+
+
+def refuse_in_a_pool(number: int) -> None:
+    """Refuse further processes in a process of a pool.
 
     A worker imports the files that its tasks need. One that starts workers when it is imported would start them in
     every worker, and again in each of theirs, without end.
@@ -23,10 +30,7 @@ def started(number: int) -> Any:
             "1 in a worker process; if a file of yours starts workers when it is imported, put that part of it under "
             "'if __name__ == \"__main__\"'"
         )
-        raise InvalidArgument("workers", expected, number)
-    from joblib.externals.loky import ProcessPoolExecutor  # no part of `import superarm`
-
-    return ProcessPoolExecutor(max_workers=number, initializer=_end_with_parent, initargs=(os.getpid(),))
+        raise InvalidArgument("workers", expected, f"{number} more")
 
 
 def _end_with_parent(parent: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from superarm.errors import InvalidArgument, WorkerLost
 from superarm.workers.in_processes import InProcesses
 from superarm.workers.kept import Kept, found, keep, remove
-from superarm.workers.pools import started
+from superarm.workers.pools import refuse_in_a_pool, started
 from superarm.workers.threads import one_thread
 from superarm.workers.workers import Item, R, S, Shared, not_done
 
@@ -24,6 +24,7 @@ class Processes:
     def __init__(self, number: int) -> None:
         if number < 1:
             raise InvalidArgument("workers", "a whole number >= 1", number)
+        refuse_in_a_pool(number)
         self._number = number
         self._repeated = 0
         self._pool: Any = None

@@ -415,3 +415,21 @@ def test_where_nothing_is_known_more_than_one_group_is_explored():
     assert len(selection.groups) == 3
     alone = sa.CautiousTCGPUCB().select(sa.Round(t=1, contexts=x[:20], groups=["only"] * 20, **rest))
     assert len(alone.arms) >= start_up.OF_A_GROUP_BLIND
+
+
+@pytest.mark.parametrize("threshold", [6.4, 5e10, 1e30])
+def test_nothing_is_nearly_certain_before_anything_tells_the_scale(threshold):
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        round = sa.Round(
+            t=1,
+            contexts=rng.uniform(size=(20, 2)),
+            groups=rng.integers(0, 4, 20),
+            constraint={0: sa.Count() <= 3, **{group: sa.Sum() <= threshold for group in (1, 2, 3)}},
+            feasible=sa.AtMost(6, per_group=3),
+        )
+        for group in sa.CautiousTCGPUCB(seed=seed).select(round).groups:
+            if group.label == 0:
+                assert group.probability == 1.0
+            else:
+                assert 0.5 < group.probability <= 0.9

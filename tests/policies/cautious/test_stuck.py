@@ -1,5 +1,8 @@
 """Pure pessimism stays stuck where something is worth trying."""
 
+import warnings
+
+import numpy as np
 import polars as pl
 import pytest
 
@@ -62,3 +65,30 @@ def test_optimism_is_not_stuck(seed):
     assert traces["island good"]["group_regret"].sum() == 0.0
     assert traces["island bad"]["group_regret"].sum() > 1.0
     assert traces["short"]["group_regret"].sum() > 10.0 * play(CASES["short"], Pessimist, seed)["group_regret"].sum()
+
+
+@pytest.mark.parametrize("seed", [2, 4])
+def test_two_days_of_wrong_outcomes_do_not_end_it(seed):
+    """They look like a break after which no promise can be kept, and without new outcomes that would last for ever."""
+    rng = np.random.default_rng(seed)
+    policy, arms = sa.CautiousTCGPUCB(), []
+    for t in range(1, 34):
+        x = rng.uniform(size=(20, 2))
+        round = sa.Round(
+            t=t,
+            contexts=x,
+            groups=rng.integers(0, 4, 20),
+            constraint=sa.Mean() >= 0.3,  # every arm gives 0.4 or more
+            feasible=sa.AtMost(6, per_group=3),
+        )
+        selection = policy.select(round)
+        picked = x[selection.arms]
+        outcomes = np.column_stack([picked[:, 0], 0.4 + 0.4 * picked[:, 1]]) + 0.05 * rng.normal(size=picked.shape)
+        outcomes[:, 1] = np.where(t in (15, 16), 0.0, outcomes[:, 1])
+        arms.append(len(selection.arms))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sa.errors.ModelWarning)  # that the outcome broke
+            policy.update(round, selection.arms, outcomes)
+    assert 0 in arms[16:23]  # nothing is hopeful then
+    assert arms[23] > 1  # one group is asked again
+    assert min(arms[25:]) > 4

@@ -269,7 +269,11 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
             if waits:
                 return Kind.WAITING, known, reasons
             learns = self.learner.learning is not None
-            kind, chosen = uncertified(search, best, known, self.must_teach, learns=learns, broke=self._broke)
+            model = self.learner.model
+            probes = self._broke and model is not None and model.questions_break(search.round.t)
+            kind, chosen = uncertified(
+                search, best, known, self.must_teach, learns=learns, broke=self._broke, probes=probes
+            )
             return kind, chosen, reasons
         teaches = teaching(search.judge, self.must_teach, search.coming)
         opened, reasons = opening(best, search, self.ledger.expectant(), teaches)

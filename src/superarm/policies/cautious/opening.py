@@ -57,7 +57,7 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
     groups = _looked_at(search, np.flatnonzero(candidates))
     reasons.set(candidates, Why.LATER)
     places = max(1, int(PLACES * _places(search)))
-    parts, p_broken = _safest_parts(search, groups, min(FEW, places))
+    parts, p_broken = safest_parts(search, groups, min(FEW, places))
     sizes = np.ones(len(parts)) if round.feasible.whole else np.array([len(part) for part in parts])
     told = _told(search, parts)
     chosen: list[int] = []
@@ -120,7 +120,7 @@ def _looked_at(search: Search, groups: IntArray) -> IntArray:
     return np.sort(groups[np.lexsort((first[groups], -largest[groups]))[:LOOKED_AT]])
 
 
-def _safest_parts(search: Search, groups: IntArray, few: int) -> tuple[list[IntArray], Array]:
+def safest_parts(search: Search, groups: IntArray, few: int) -> tuple[list[IntArray], Array]:
     """A part of each group, of at most ``few`` arms, that is unlikely to break its promise, and how likely it is.
 
     Parts grow by the arm that looks best for the promise; of those with at most SAFER times the least risk the largest

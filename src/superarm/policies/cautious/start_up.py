@@ -6,7 +6,8 @@ explored arms certified 175. So while fewer than 16 outcomes of the second outpu
 - lengthscales are 0.3 times those given (shy);
 - where thresholds lie beyond one prior standard deviation even for the arm nearest to them, variances are multiplied
   until that distance is a third of a standard deviation (wide): no promise is hopeless because of the prior alone, and
-  before the first outcome none is certain to be kept either;
+  before the first outcome none is certain to be kept either: where no prior was given, none is said to be kept with a
+  probability above 0.9, except on a `Count`;
 - safe arms are played, and beside them a few informative ones (EXPLORE), as long as there are any; nothing else is
   certified. Where there are none, what the shy posterior certifies is played, so the policy is never stuck.
 
@@ -27,6 +28,7 @@ from scipy.special import chdtr
 from superarm.arguments import Array, IntArray
 from superarm.kernels.kernel import Kernel, rougher
 from superarm.oracles.good_subgroups import GoodSubgroups
+from superarm.policies.cautious.certificates.judge import Judged
 from superarm.policies.cautious.demand import demand
 from superarm.policies.cautious.explore import MOST_ARMS, NEARLY, explore
 from superarm.policies.cautious.more import with_more_of_groups
@@ -49,7 +51,9 @@ COMMON = (0.02, 0.98)  # quantiles between which their squares, made white, lie 
 MOVED = 1.0  # nats: hyperparameters that were learnt, and not given, are better by more
 NEARLY_BLIND = 0.3  # share of the largest variance that counts as as informative where nothing is known
 OF_A_GROUP_BLIND = 4  # arms explored of a group there: one group alone would not tell how others differ
-FARTHEST = 1e9  # standard deviations; beyond, rounding would be all that is left
+UNTOLD = 0.1  # least probability of a broken promise that is stated before anything tells the scale of outcomes
+FARTHEST = 1e9  # standard deviations; beyond, rounding would be all that is left of the outcomes so far
+FARTHEST_UNSEEN = 1e100  # the same where there are none
 
 
 def seen(posterior: Posterior) -> int:
@@ -124,7 +128,9 @@ def wide(posterior: CovaryingPosterior, round: Round, points: Array) -> Covaryin
     Before the first outcome, nothing supports the scale of the prior, so a limit far above it is no more certain to be
     kept than one far below it is certain to be broken.
     """
-    farthest = min(demand(round, posterior.predict(points), either_side=not seen(posterior)), FARTHEST)
+    known = seen(posterior)
+    most = FARTHEST if known else FARTHEST_UNSEEN
+    farthest = min(demand(round, posterior.predict(points), either_side=not known), most)
     return posterior if farthest <= 1.0 else Wide(posterior, WITHIN * farthest)
 
 
@@ -155,8 +161,18 @@ def start(search: Search, seen: int, *, blind: bool = False) -> tuple[Kind, Cand
     )
     if len(arms) > len(known.arms):
         short = len(arms) < round.feasible.totals(len(round))[0]
-        return Kind.EXPLORING, replace(with_more_of_groups(search.candidate(arms), search), underfilled=short)
+        explored = with_more_of_groups(search.candidate(arms), search)
+        judged = _untold(explored.judged, round) if blind else explored.judged
+        return Kind.EXPLORING, replace(explored, judged=judged, underfilled=short)
     return (Kind.CERTIFIED, known) if len(known.arms) and not _has_room(round, known.arms) else None
+
+
+def _untold(judged: Judged, round: Round) -> Judged:
+    """The same, where nothing has told the scale of the outcomes: only a promise that needs none is sure to be kept."""
+    counts = [promise.groups for promise in round.promises if isinstance(promise.reward, Count)]
+    sure = np.isin(judged.groups, np.concatenate(counts)) if counts else np.zeros(len(judged.groups), dtype=np.bool_)
+    least = np.where(judged.promised & ~sure, UNTOLD, 0.0)
+    return replace(judged, p_broken=np.maximum(judged.p_broken, least))
 
 
 def safe_alone(search: Search) -> Candidate:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from superarm.policies.cautious.explore import explore
 from superarm.policies.cautious.lesson import with_lesson
 from superarm.policies.cautious.more import with_more_of_groups
+from superarm.policies.cautious.opening import safest_parts
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.trial import on_credit
 from superarm.selection import Kind
@@ -14,10 +17,18 @@ from superarm.selection import Kind
 RISKY = 0.3  # probability of a broken promise beyond which exploring adds no second arm, where the model is learnt
 HOPELESS = 0.95  # the same of every group, beyond which nothing is explored after a break: promises are of old truths
 LESSON = 1.0  # broken promises expected of a round on credit with its lesson, at most
+PROBE = 4  # arms of one group by which a break is questioned: three outcomes or more are no slips
 
 
 def uncertified(
-    search: Search, best: Candidate | None, known: Candidate, must_teach: float, *, learns: bool, broke: bool
+    search: Search,
+    best: Candidate | None,
+    known: Candidate,
+    must_teach: float,
+    *,
+    learns: bool,
+    broke: bool,
+    probes: bool = False,
 ) -> tuple[Kind, Candidate]:
     """Explore, or play the best there is, and on what ground.
 
@@ -35,6 +46,8 @@ def uncertified(
         whether the prior is only a guess, which may be hopeless
     broke
         whether the second outcome is another than it once was
+    probes
+        whether it is time to question that: where nothing would be picked, no outcome could ever show a mistake
     """
     search.needs_all_arms()
     risk = RISKY if learns else 1.0
@@ -48,5 +61,21 @@ def uncertified(
     chosen = (on_credit(search) or known) if best is None else best
     if best is None and learns:
         chosen = with_lesson(chosen, search, must_teach, LESSON)
+    if probes and not len(chosen.arms):
+        probe = _probe(search)
+        if len(probe.arms):
+            return Kind.EXPLORING, replace(probe, underfilled=known.underfilled)
     # The empty super arm breaks no promise.
     return Kind.ON_CREDIT if best is None and len(chosen.arms) else Kind.CERTIFIED, chosen
+
+
+def _probe(search: Search) -> Candidate:
+    """A few arms of the group that is least unlikely to keep its promise; the empty super arm where none can be."""
+    round = search.round
+    able = np.flatnonzero(round.caps > 0)
+    few = min(PROBE, round.feasible.totals(len(round))[1])
+    if not len(able) or few < 1:
+        return search.candidate(np.empty(0, dtype=np.intp))
+    parts, p_broken = safest_parts(search, able, few)
+    places = round.grouping.first_places(search.order)[able]
+    return search.candidate(parts[int(np.lexsort((places, p_broken))[0])])

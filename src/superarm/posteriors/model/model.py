@@ -35,6 +35,7 @@ from superarm.storage.hashes import keys_of
 
 SPREAD = 3.0  # of the prior of hyperparameters where none were given: guesses at the scale of the data are near
 LINES = 20  # of the story, the latest
+SOONEST, AGAIN = 8, 4  # rounds without an outcome after which a break is questioned, and for each round that told of it
 
 
 _NEW = {"kinds": (None, None), "alarm": SILENT, "since": (0, 0)}
@@ -105,6 +106,18 @@ class Model:
     def decisions(self) -> int:
         """Rounds of which outcomes have come."""
         return self.seen.count
+
+    def questions_break(self, t: int) -> bool:
+        """Whether it is time, in round t, to ask if the second outcome broke at all, as no outcome has come for long.
+
+        A few wrong outcomes look like a break after which no promise can be kept. Without new outcomes that would last
+        for ever. The more rounds have told the same, the longer it takes.
+        """
+        if self.log is None:
+            return False
+        told = np.unique(self.log.rounds[self.log.present[:, 1] & (self.log.rounds >= self.since[1])])
+        last = int(told[-1]) if len(told) else self.since[1]
+        return t > last and (t - last) % max(SOONEST, AGAIN * len(told)) == 0
 
     @property
     def columns(self) -> int:

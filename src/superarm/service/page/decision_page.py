@@ -93,7 +93,7 @@ def _why(frame: Frame, found: One, here: str) -> Child:
 def _groups(found: One) -> Child:
     if not found.groups:
         return tag("p", "No group was touched.")
-    heads = ("Group", "Promise", "Stated probability", "Threshold", "Value at the index", "Margin", "Picked arms")
+    heads = ("Group", "Promise", "Stated probability", "Threshold", "Judged value", "Margin", "Picked arms")
     return table("Promises to groups", heads, [_group(group) for group in found.groups], figures=(2, 3, 4, 5, 6))
 
 
