@@ -18,7 +18,7 @@ import superarm as sa
 from tests.nasty.calls import CONTEXTS, PAIRS, Call, a_round
 from tests.nasty.values import KINDS, REFUSED, Failure
 
-SECONDS = 5.0  # that a throw may take
+SECONDS = 30.0  # that a throw may take, also where it compiles a loop on a busy machine
 MEMORY = 2 << 30  # bytes that all throws of a call may take above what is taken before
 
 
