@@ -53,7 +53,7 @@ NEARLY_BLIND = 0.3  # share of the largest variance that counts as as informativ
 OF_A_GROUP_BLIND = 4  # arms explored of a group there: one group alone would not tell how others differ
 UNTOLD = 0.1  # least probability of a broken promise that is stated before anything tells the scale of outcomes
 FARTHEST = 1e9  # standard deviations; beyond, rounding would be all that is left of the outcomes so far
-FARTHEST_UNSEEN = 1e100  # the same where there are none
+FARTHEST_UNSEEN = 1e70  # the same where there are none
 
 
 def seen(posterior: Posterior) -> int:
