@@ -207,8 +207,6 @@ def claim(place: Path | Place, experiment: Experiment, seed: int, *, cpu: str | 
     """
     place = place_at("out", place)
     wanted = configuration(experiment, seed)
-    kind = {} if cpu is None else {"cpu": cpu}
-    new = {**wanted, "versions": versions(), **kind, "commit": _commit()}
     if place.has(MANIFEST):
         manifest = _manifest(place)
         if not place.has(TABLE):
@@ -218,7 +216,7 @@ def claim(place: Path | Place, experiment: Experiment, seed: int, *, cpu: str | 
                 wanted["cpu"] = cpu
         differing = [key for key, value in wanted.items() if manifest.get(key) != value]
         if differing and not (place.has(TABLE) or any(name.endswith(ROWS) for name in place.names(PARTS))):
-            _write_manifest(place, new)
+            _begin(place, wanted, cpu)
         elif differing:
             pin = f"; {HOW_TO_PIN}" if differing == ["cpu"] else ""
             raise ForeignResults(
@@ -228,7 +226,13 @@ def claim(place: Path | Place, experiment: Experiment, seed: int, *, cpu: str | 
         return
     if any(place.names()):
         raise ForeignResults(f"{place}: is not empty and holds no manifest; give another --out")
-    _write_manifest(place, new)
+    _begin(place, wanted, cpu)
+
+
+def _begin(place: Place, wanted: dict[str, Any], cpu: str | None) -> None:
+    """Write the manifest of a configuration of which nothing was played yet."""
+    kind = {} if cpu is None else {"cpu": cpu}
+    _write_manifest(place, {**wanted, "versions": versions(), **kind, "commit": _commit()})
 
 
 def write(place: Place, frame: pl.DataFrame) -> None:
