@@ -16,6 +16,8 @@ import superarm as sa
 from superarm import compiled
 from superarm.compiled import LARGE, suited_to
 from superarm.posteriors.engines.factor import BLOCK
+from superarm.posteriors.learning import evidence
+from superarm.posteriors.model import breaks
 
 
 class Loops(ModuleType):
@@ -72,6 +74,27 @@ def test_small_work_takes_one_thread_and_large_work_all():
     with pytest.raises(ZeroDivisionError), suited_to(0):
         raise ZeroDivisionError
     assert threads() == {2}
+
+
+@pytest.mark.filterwarnings("ignore::superarm.errors.ModelWarning")
+def test_a_policy_learns_with_one_thread(monkeypatch):
+    """Several wait for each other: on a busy machine, learning took twenty times as long."""
+    found = {}
+
+    def recorded(module, name):
+        whole = getattr(module, name)
+
+        def call(*arguments, **named):
+            found.setdefault(name, set()).update(threads())
+            return whole(*arguments, **named)
+
+        monkeypatch.setattr(module, name, call)
+
+    recorded(evidence, "evaluate")
+    recorded(breaks, "solve_triangular")
+    world = sa.environments.WrongWorld("drift abrupt", "sum", seed=1)
+    sa.simulate(sa.CautiousTCGPUCB(world.prior), world, rounds=34)
+    assert found == {"evaluate": {1}, "solve_triangular": {1}}
 
 
 class Watched:

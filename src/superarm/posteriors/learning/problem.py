@@ -95,7 +95,13 @@ class Problem:
         except InvalidArgument:  # out of the range of floats
             return None
         variances = np.exp(2.0 * theta[split:])
-        total, gradient = 0.0, np.zeros_like(theta)
+        with suited_to(0):  # small factors: several threads would wait for each other, for long on a busy machine
+            return self._evidence(kernel, variances, climbs)
+
+    def _evidence(self, kernel: Kernel, variances: Array, climbs: bool) -> tuple[float, Array] | None:
+        """The same of a kernel and the variances of the noise."""
+        split = len(self.given) - len(self.noise)
+        total, gradient = 0.0, np.zeros(len(self.given))
         for part, (noise_of, noise_of_seen) in zip(self.parts, self._noises, strict=True):
             if part.noise is not None:
                 found = _uneven(kernel, part, part.noise, float(variances[0]), climbs)
@@ -182,7 +188,7 @@ def fit(problem: Problem, learning: Learning, rng: np.random.Generator, climbs: 
                 return known[bits]
         return HOPELESS, np.zeros_like(values)
 
-    with suited_to(0), np.errstate(all="ignore"):  # many small factors, one after the other
+    with suited_to(0), np.errstate(all="ignore"):  # for all climbs, or every step would set the number of threads
         objective(present[free])
         before = least
         outcomes = max((part.seen.counts.sum() / len(problem.noise) for part in problem.parts), default=0.0)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from superarm.arguments import Array
+from superarm.compiled import suited_to
 from superarm.kernels.kernel import Kernel
 from superarm.posteriors.learning.row_noise import RowNoise
 from superarm.posteriors.model.log import Log
@@ -124,7 +125,8 @@ def break_in(log: Log, output: int, shape: Shape, belief: Belief | None = None) 
     noise = np.full(len(rows), shape.noise**2) if uneven is None else uneven.at(rows).variance(shape.noise**2)
     kernel = shape.kernel(log.contexts.shape[1], shape.columns)
     values = log.values[rows, output] - shape.mean_at(log.keys[rows])
-    return _break(kernel, noise, log.points(shape.columns)[rows], values, log.rounds[rows])
+    with suited_to(0):
+        return _break(kernel, noise, log.points(shape.columns)[rows], values, log.rounds[rows])
 
 
 def _break(kernel: Kernel, noise: Array, points: Array, values: Array, rounds: Array) -> Break | None:
