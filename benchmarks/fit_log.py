@@ -25,12 +25,13 @@ from benchmarks.watch import Watch, apart, with_ray
 
 HEADING = "A posterior from a log"
 NOTES = (
-    "`sa.fit_log` of a squared exponential kernel on two dimensions, some 96 features, both outcomes: CPU of one "
-    "process a row, both passes and reading included, after a first run that loads the loops. Operations are those "
-    "that a product of two matrices does in the same time. Errors are bounds against the exact posterior at a sample "
-    "of the contexts, in prior standard deviations. On engines: CPU of the process that asks and of all workers, which "
-    "import superarm meanwhile, and beside it that of the engine's own processes; killed: SIGKILL of a worker midway. "
-    "Nothing ran on more than one host."
+    "`sa.fit_log` with a squared exponential kernel on two dimensions, some 96 features and both outcomes. 'us a row' "
+    "is microseconds of CPU time per row, with both passes and reading included; in the first table after a first run "
+    "that loads the compiled loops. Operations are those that a product of two matrices does in the same time. Errors "
+    "are bounds against the exact posterior at a sample of the contexts, in prior standard deviations. In the table of "
+    "engines the CPU time is that of the calling process and of all workers, including their import of superarm; that "
+    "of the engine's own processes is beside it. 'killed': one worker was killed by SIGKILL midway. Nothing ran on "
+    "more than one host."
 )
 COLUMNS: dict[str, Any] = {"contexts": ["x0", "x1"], "outcomes": ["a", "b"]}
 FAR = 100_000_000  # rows, to which what is measured is carried on
@@ -160,8 +161,8 @@ def verdicts(section: dict[str, Any]) -> list[str]:
         power = slope(sizes, seconds)
         far = seconds[-1] * (FAR / sizes[-1]) ** max(power, 1.0)
         said.append(
-            f"CPU grows with the rows to the power {power:.2f}; carried on from {sizes[-1]:,} rows, {FAR:,} would take "
-            f"{far:,.0f} core-seconds, which nobody has measured"
+            f"CPU grows with the rows to the power {power:.2f}; extrapolated from {sizes[-1]:,} rows, {FAR:,} would "
+            f"take {far:,.0f} core-seconds, which was not measured"
         )
     if engines:
         digests = len({row["digest"] for row in engines})

@@ -27,7 +27,7 @@ NOISE = 0.05
 REPETITIONS = 5
 HEADING = "Growth"
 NOTES = (
-    "The exponent is that of the power law through the upper half of the points. The streams never see a context twice."
+    "The exponent is that of a power law fitted to the upper half of the points. In the streams no context comes twice."
 )
 
 

@@ -36,9 +36,9 @@ AGAIN = 3  # times that a suspicious work is measured again
 Calls = Sequence[Callable[[], object]]
 HEADING = "The guard"
 NOTES = (
-    "Exact rounds in units of their floor, everything else in units of one product of two 1000 x 1000 "
-    f"matrices. `make bench-quick` measures these again and fails where one takes more than {SLOWER:g} times "
-    "as long."
+    "`make bench-quick` measures these again, and fails if one takes more than "
+    f"{SLOWER:g} times as long. Exact rounds are in units of their floor, all else in units of one product of two "
+    "1000 x 1000 matrices."
 )
 
 

@@ -15,10 +15,11 @@ from benchmarks.page import Listing
 
 HEADING = "Many small learners"
 NOTES = (
-    "`sa.Learners`: a batch of keys, each with arms of its own out of 2,000 in 400 groups, promises on the sum of "
-    "every group, at most three picked; one call selects and one teaches all outcomes, keys looked up and arguments "
-    "checked. Decisions a second of CPU. Log: the same in a folder, every batch on the disk before it is learnt; wall "
-    "is what the clock says, which the disk has a part in. One policy: a `TCGPUCB` a key, on a linear kernel."
+    "Decisions of `sa.Learners` per second of CPU time. Each key of a batch has its own arms out of 2,000 in 400 "
+    "groups, with promises on the sum of every group, and at most three are picked. One call selects and one teaches "
+    "all outcomes, the look-up of keys and the checks of arguments included. 'with a log': the same in a folder, where "
+    "every batch is on disk before it is learnt. 'the same, wall': per second of wall time, which includes waiting for "
+    "the disk. 'one policy a key': a `TCGPUCB` for each key, on a linear kernel."
 )
 CELLS = ((8, 20), (16, 20), (32, 20), (16, 100))  # features, arms of a key
 

@@ -25,13 +25,14 @@ AGREE = 1e-6  # largest difference of means and of standard deviations between e
 NEAR = NOISE  # and of those that make no such promise
 HEADING = "Posteriors: predict M, append K"
 NOTES = (
-    "The floor is n^2 M operations, which a dense exact posterior cannot do without, at the rate of a matrix "
-    'product in the same repetition. "x the first" is the time divided by that of the first row. Everybody '
-    "plays the same rounds in turn, each on what its last round left, after one round in which all answers are "
-    "compared; of the federated rounds, which take a millisecond, four in a row make a repetition, and their mean "
-    'counts. "differs by" is the largest difference of a mean or standard deviation from those of the exact '
-    "posterior or, for GPflow, of superarm's sparse posterior with the same inducing points. superarm, "
-    "scikit-learn and GPflow carry both outputs; GPyTorch and BoTorch only one, which is half of their work."
+    "A round predicts M contexts and appends K outcomes to n that are there. The floor is n^2 M operations, which a "
+    "dense exact posterior cannot do without, at the rate of a matrix product in the same repetition. 'x floor' is the "
+    "time of a round divided by its floor; 'x the first' is its time divided by that of the first row. All libraries "
+    "play the same rounds in turn, each on the posterior that its last round left, after one round in which all "
+    "answers are compared. Federated rounds take a millisecond, so a repetition is the mean of four in a row. 'differs "
+    "by' is the largest difference of a mean or standard deviation from those of the exact posterior or, for GPflow, "
+    "of superarm's sparse posterior with the same inducing points. superarm, scikit-learn and GPflow compute both "
+    "outputs; GPyTorch and BoTorch only one, which is half of the work."
 )
 
 

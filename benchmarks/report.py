@@ -40,10 +40,11 @@ SUBJECTS: dict[str, ModuleType] = {
 }
 
 INTRODUCTION = (
-    "Written by `make bench`, from `benchmarks/results.json`. CPU time of the process with one thread, unless "
-    "it says wall; median [least-greatest]. Ratios are of two times of the same repetition, so they mean the "
-    "same on a busy machine; the milliseconds do not. How to read them, and how to be fast: "
-    "`docs/performance.md`."
+    "Written by `make bench`, from `benchmarks/results.json`. Times are CPU times of the process with one thread, "
+    "unless they are called wall. A figure with brackets is a median [least-greatest]. A ratio is of two times of the "
+    "same repetition, so it means the same on a busy machine; milliseconds do not. M is the number of distinct "
+    "contexts asked for in a round, K the number of picked arms, n the number of distinct contexts observed, SE the "
+    "squared exponential kernel. How to read the figures, and how to be fast: `docs/performance.md`."
 )
 WIDTH = 120
 
@@ -94,8 +95,8 @@ def where(section: dict[str, Any]) -> str:
     machine = section["machine"]
     packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items())
     text = (
-        f"{machine['processor']}, {machine['cores']} cores, load {machine['load']} before; {machine['system']}, "
-        f"Python {machine['python']}, {packages}."
+        f"{machine['processor']}, {machine['cores']} cores, load {machine['load']} before the run; "
+        f"{machine['system']}, Python {machine['python']}, {packages}."
     )
     for versions in dict.fromkeys(section.get("peers", {}).values()):
         text += f" Peers: {versions}."

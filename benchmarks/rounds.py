@@ -28,10 +28,9 @@ BEFORE = 14  # rounds up to and including t that are summed up as those at t
 SEED = 0
 HEADING = "Whole rounds"
 NOTES = (
-    f"The policies of a study play the same rounds in turn; times are over the {BEFORE} rounds up to t, of "
-    "which every other one times `select` and the others its prediction alone. n is the number of distinct "
-    "contexts observed; the dense floor is n^2 M operations at the rate of a matrix product, for the M "
-    "distinct candidates."
+    f"The policies of a study play the same rounds in turn. Times are over the {BEFORE} rounds up to t: in every other "
+    "one `select` is timed, and in the rest its prediction alone. n is the number of distinct contexts observed. The "
+    "dense floor is n^2 M operations at the rate of a matrix product, for the M distinct candidates."
 )
 
 

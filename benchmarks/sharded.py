@@ -28,11 +28,12 @@ from benchmarks.watch import Watch, apart, with_ray
 
 HEADING = "Millions of arms"
 NOTES = (
-    "`sa.select` of a catalogue: at most 200 of the arms of 1,000 groups, 10 of a group, promises on the sum of every "
-    "group, a posterior of rank 96, what earns leaks. Core-seconds are those of the process that asks and of all "
-    "workers, which import superarm meanwhile; the engine's are those of its own processes, which look around the "
-    "longer the wall time is, its start left out. MB is the largest worker. Killed: SIGKILL of a worker midway. "
-    "Nothing ran on more than one host."
+    "`sa.select` of a catalogue: at most 200 arms of 1,000 groups, at most 10 of a group, promises on the sum of every "
+    "group, a posterior of rank 96, and arms that leak more the more they earn. 'plain' is `TCGPUCB`, 'cautious' is "
+    "`CautiousTCGPUCB(learn=False, opening=0)`. Core-seconds are those of the calling process and of all workers, "
+    "including their import of superarm. Those of the engine's own processes are in the column 'engine': they grow "
+    "with the wall time, and leave out the start of the engine. MB is the memory of the largest worker. 'left': arms "
+    "left to solve. 'killed': one worker was killed by SIGKILL midway. Nothing ran on more than one host."
 )
 DIMENSION, GROUPS, RANK, AT_ONCE = 5, 1000, 96, 1_000_000
 NAMES = [f"x{d}" for d in range(DIMENSION)]
@@ -105,7 +106,9 @@ def listings(section: dict[str, Any]) -> list[Listing]:
         ]
         for row in section["rows"]
     ]
-    return [Listing(title="select of a catalogue; equal digits, equal arms", head=head, rows=rows)]
+    return [
+        Listing(title="select of a catalogue; equal digits in the last column mean equal arms", head=head, rows=rows)
+    ]
 
 
 def verdicts(section: dict[str, Any]) -> list[str]:
@@ -123,8 +126,8 @@ def verdicts(section: dict[str, Any]) -> list[str]:
         power = slope(arms, seconds)
         far = seconds[-1] * (FAR / arms[-1]) ** max(power, 1.0)
         said.append(
-            f"{on}: core-seconds grow with the arms to the power {power:.2f}; carried on from {arms[-1]:,} arms, "
-            f"{FAR:,} would take {far:,.0f} core-seconds, which nobody has measured"
+            f"{on}: core-seconds grow with the arms to the power {power:.2f}; extrapolated from {arms[-1]:,} arms, "
+            f"{FAR:,} would take {far:,.0f} core-seconds, which was not measured"
         )
     return said
 

@@ -24,8 +24,8 @@ JOBS = 2
 COMMAND = "from superarm.cli import app; app()"
 HEADING = "Whole studies"
 NOTES = (
-    "Wall time of the command, against the time that the policies themselves needed (`select_seconds` + "
-    "`update_seconds` over all rounds, divided by the jobs), which no study can go below."
+    "Wall time of the command, against the time that the policies themselves needed: `select_seconds` + "
+    "`update_seconds` over all rounds, divided by the jobs. No study can take less than that."
 )
 
 

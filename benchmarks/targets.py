@@ -186,4 +186,4 @@ TARGETS = [
 
 def listing(results: Results) -> Listing:
     rows = [target.row(results) for target in TARGETS]
-    return Listing(title="What was aimed at", head=["", "wanted", "worst of the medians", ""], rows=rows)
+    return Listing(title="Targets", head=["", "wanted", "worst of the medians", ""], rows=rows)
