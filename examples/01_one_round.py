@@ -1,5 +1,6 @@
 # %% [markdown]
-# One round of TCGP-UCB: what the policy is told, what it picks and why, and what it learns.
+# One round of TCGP-UCB: what the policy is told, what it picks, and what it learns. Two clients limit how much the
+# requests to them may leak. `docs/one_round.md` shows what happens inside `select`.
 
 # %%
 import numpy as np
@@ -24,6 +25,9 @@ policy = sa.TCGPUCB(
 selection = policy.select(round)
 print(selection)
 print(selection.status.value)
+
+# %% [markdown]
+# The clients answer. Here the two outcomes are made up: what the server gains, and what leaks.
 
 # %%
 x = round.contexts[selection.arms, 0]

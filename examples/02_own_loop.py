@@ -1,6 +1,6 @@
 # %% [markdown]
-# A policy inside a loop of your own: a frame of items arrives, some outcomes come late or never, and the process stops
-# and continues where it stopped.
+# A policy inside a loop of your own: a frame of items arrives every day, some outcomes never come, and the process
+# stops and continues where it stopped.
 
 # %%
 import tempfile
@@ -45,9 +45,7 @@ def as_round(t: int, items: pl.DataFrame) -> sa.Round:
 
 
 # %%
-policy: sa.TCGPUCB | object = sa.TCGPUCB(
-    sa.GaussianProcess(sa.Matern52(lengthscale=[0.5, 0.5]), noise_std=0.05, mean=0.5), max_arms=30
-)
+policy = sa.TCGPUCB(sa.GaussianProcess(sa.Matern52(lengthscale=[0.5, 0.5]), noise_std=0.05, mean=0.5), max_arms=30)
 for t in range(1, 6):
     items = todays_items()
     round = as_round(t, items)
@@ -57,7 +55,7 @@ for t in range(1, 6):
     print(f"day {t}: {len(selection.arms)} items, {selection.status.name}, smallest margin at the index {worst:+.2f}")
 
 # %% [markdown]
-# Stop, and continue tomorrow in another process: nothing changes, bit for bit.
+# Stop, and continue tomorrow in another process: the policy decides as if it had never stopped, bit for bit.
 
 # %%
 with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 # %% [markdown]
 # A posterior, rewards, a constraint and an oracle of your own. None inherits anything: superarm asks for a few methods,
-# and its conformance suites say whether they keep their contracts.
+# and its checks (`sa.check_posterior` and others) say whether these do what superarm expects of them.
 
 # %%
 from __future__ import annotations
@@ -86,8 +86,9 @@ class LeakProbability:
 sa.check_group_reward(LeakProbability())
 
 # %% [markdown]
-# ## An oracle: add one arm after the other, the best that keeps every promise
-# It proves nothing, so it claims no bound; `alpha` is then None.
+# ## An oracle: add one arm after the other, always the best that keeps every promise
+# An oracle is the solver that looks for the best super arm. This one proves nothing, so it claims no bound; `alpha` is
+# then None.
 
 
 # %%
@@ -108,7 +109,7 @@ class OneByOne:
 
 
 def sized_at_most(index, round, good):
-    """Only rounds with AtMost: the suite lets an oracle refuse what it was not made for."""
+    """Only rounds with AtMost: `check_oracle` lets an oracle refuse what it was not made for."""
     if not isinstance(round.feasible, sa.AtMost):
         raise sa.errors.UnsolvableRound("made for AtMost")
     return OneByOne()(index, round, good)

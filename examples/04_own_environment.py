@@ -1,5 +1,6 @@
 # %% [markdown]
-# An environment of your own: a class with three methods, checked, simulated, and compared with the benchmark.
+# An environment of your own: a class with three methods. It is checked, and several policies play in it, also the
+# clairvoyant, which knows the truth.
 
 # %%
 import numpy as np
@@ -22,7 +23,7 @@ class Clinics:
                 feasible=sa.AtMost(8),
             )
 
-    def expected_outcomes(self, round):  # the truth: for regret and the benchmark only
+    def expected_outcomes(self, round):  # the truth: for regret and the clairvoyant only
         x, y = round.contexts.T
         return np.column_stack([x * (1 - 0.5 * y), 0.2 + 0.6 * y])
 

@@ -1,6 +1,7 @@
 # %% [markdown]
-# Shops that differ: which coupons to show, so that many are clicked on and every shop that takes part keeps a margin.
-# Nothing is known beforehand. No column says which shop offers a coupon; only the label of its group does.
+# Shops that differ: which coupons to show, so that many are clicked on, and those of each shop have at least the mean
+# margin that it was promised. Nothing is known beforehand. No feature says which shop offers a coupon; only the label
+# of its group does.
 
 # %%
 import itertools
@@ -35,8 +36,8 @@ for day in itertools.islice(shops.rounds(arrivals), 12):
 print(f"{clicks:.0f} clicks on {shown} coupons; {stated:.1f} broken promises expected, {broken} broken")
 
 # %% [markdown]
-# print(policy) shows what the policy has learnt about scales, smoothness, noise and groups. The clairvoyant shows how
-# much could be earned.
+# `print(policy)` shows what the policy has learnt about scales, smoothness, noise and groups. The clairvoyant, which
+# knows the truth, shows how much could be earned.
 
 # %%
 print(policy)

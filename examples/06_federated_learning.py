@@ -61,4 +61,4 @@ for name, policy in {"cautious": sa.CautiousTCGPUCB(), "uniform": sa.Uniform()}.
 # %% [markdown]
 # With your own models, `selector.propose(round, profiles, loss)` says whom to ask for what. Let clients measure the
 # `membership_advantage(...)` of their update, and report it by `selector.observe(...)`. With a `sa.Session` in place of
-# the policy, nothing is lost when the server stops: docs/federated_learning.md.
+# the policy, nothing is lost when the server stops: `docs/federated_learning.md`.

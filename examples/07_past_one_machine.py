@@ -1,7 +1,8 @@
 # %% [markdown]
-# Past one machine: a study, a log, a catalogue of arms and many learners, each with `workers=`. By default all work is
-# done in this process. `python 07_past_one_machine.py ray` does the same with Ray on this machine, `ray:auto` on the
-# cluster that this machine belongs to, and `processes:2` in two processes. No result depends on this choice.
+# Past one machine: a study, a log, a catalogue of arms and many learners, each with `workers=`, which says where the
+# work is done. By default that is this process. `python 07_past_one_machine.py ray` does the same with Ray on this
+# machine, `ray:auto` on the cluster that this machine belongs to, and `processes:2` in two processes. No result depends
+# on this choice. `docs/past_one_machine.md` explains more.
 
 # %%
 from __future__ import annotations

@@ -160,7 +160,7 @@ class AsyncClient:
         return await self._made(calls.table(self.session, "calibration"))
 
     async def ledger(self) -> dict[str, Any]:
-        """The risk account."""
+        """The ledger, the account of risk of the policy."""
         return await self._made(calls.plain(self.session, "/ledger"))
 
     async def glance(self) -> dict[str, Any]:

@@ -160,7 +160,7 @@ class Client:
         return self._made(calls.table(self.session, "calibration"))
 
     def ledger(self) -> dict[str, Any]:
-        """The risk account."""
+        """The ledger, the account of risk of the policy."""
         return self._made(calls.plain(self.session, "/ledger"))
 
     def glance(self) -> dict[str, Any]:

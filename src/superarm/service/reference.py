@@ -14,8 +14,8 @@ from superarm.service.routes.documented import ALWAYS, WORDS
 HEAD = """# HTTP reference
 
 All calls of `superarm serve`. If you are new to it, read [a service in five minutes](first_service.md) first;
-[service.md](service.md) says how to run it. This page is made from the OpenAPI document, which a running service has at
-`/openapi.json`: `python -m superarm.service.reference > docs/http.md`.
+[How to run the service](service.md) is about production. This page is made from the OpenAPI document, which a running
+service has at `/openapi.json`: `python -m superarm.service.reference > docs/http.md`.
 
 ## How to call
 
@@ -24,8 +24,9 @@ All calls of `superarm serve`. If you are new to it, read [a service in five min
 - Bodies and answers are JSON unless stated otherwise. A body needs a `Content-Type`. Tables (outcomes, promises,
   calibration) also come as Arrow, if you send `Accept: application/vnd.apache.arrow.stream`.
 - A call either does everything or changes nothing. It is durable before the service answers.
-- If a call breaks off, repeat it. A decision or a record has an `Idempotency-Key`: under the same key the service
-  answers with the first result and does nothing twice. Known outcomes that come again change nothing.
+- If a call breaks off, repeat it. A decision needs an `Idempotency-Key`; a record, an outcome or a correction may have
+  one. Under the same key the service answers with the first result and does nothing twice. Known outcomes that come
+  again change nothing.
 - Headers of more than 64 KB are answered with 431, without a body.
 - Lists have pages: put `next`, or the last `seq`, into `after` of the next call.
 - The tables, the ledger, the waiting decisions and the change feed have an `ETag`. If you send it back as
@@ -120,13 +121,14 @@ def _schema(name: str, schema: Mapping[str, Any], example: Any) -> str:
     return "\n".join([f"### {name}\n", *words, *fields, *shown]) + "\n"
 
 
-def _folded(example: Any) -> str:
-    """An object as JSON, on one line, or on one line for each member."""
+def _folded(example: Any, before: int = 0, indent: str = "") -> str:
+    """An object as JSON, on one line where it fits after what is ``before`` it, else with a line for each member."""
     whole = json.dumps(example)
-    if len(whole) <= WIDTH or not isinstance(example, Mapping):
+    if before + len(whole) < WIDTH or not isinstance(example, Mapping):
         return whole
-    members = ",\n".join(f"  {json.dumps(name)}: {json.dumps(each)}" for name, each in example.items())
-    return f"{{\n{members}\n}}" if max(map(len, members.splitlines())) <= WIDTH else json.dumps(example, indent=1)
+    heads = {name: f"{indent}  {json.dumps(name)}: " for name in example}
+    members = [head + _folded(example[name], len(head), indent + "  ") for name, head in heads.items()]
+    return "{\n" + ",\n".join(members) + f"\n{indent}}}"
 
 
 def _kind(schema: Mapping[str, Any]) -> str:

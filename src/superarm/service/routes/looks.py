@@ -69,7 +69,7 @@ async def outcomes(request: Asked, name: Name) -> Response[bodies.TableTold]:
     return await _table(request, name, lambda session: session.outcomes())
 
 
-@get("/v1/sessions/{name:str}/ledger", responses=problems(404), summary="Show the risk account", opt=needs("read"))
+@get("/v1/sessions/{name:str}/ledger", responses=problems(404), summary="Show the ledger", opt=needs("read"))
 async def ledger(request: Asked, name: Name) -> Response[bodies.LedgerTold]:
     """What trials can be paid from, what is reserved for waiting decisions, and what these may still earn."""
     return await tagged(request, name, lambda session, _: translation.ledger_told(session))
