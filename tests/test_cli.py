@@ -241,7 +241,7 @@ def test_a_link_to_nothing_is_called_so(tmp_path):
     for out in ("link", "link/out"):
         said = superarm("run", "federated", "--policies", "uniform", "--out", tmp_path / out)
         assert said.exit_code == 1
-        assert f"{tmp_path / 'link'}: is a link to nothing; give another --out" in said.output.replace("\n", "")
+        assert f"{tmp_path / 'link'}: is a link to nothing; give another folder" in said.output.replace("\n", "")
     assert not (tmp_path / "nowhere").exists()
 
 

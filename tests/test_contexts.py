@@ -124,7 +124,7 @@ def test_columns_come_in_any_order():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"x": [1.0]}, "the columns 'x', 'c', as before, got none called 'c'"),
+        ({"x": [1.0]}, "the columns 'x', 'c', as before, got none called 'c'; there are 'x'"),
         ({"x": [1.0], "c": ["a"], "y": [1.0]}, "only the columns 'x', 'c', as before, got also 'y'"),
         ({"x": [1.0], "c": [1.0]}, "text in column 'c', as before, got numbers"),
         ({"x": ["a"], "c": ["a"]}, "numbers in column 'x', as before, got text"),
@@ -150,3 +150,9 @@ def test_names_and_categories_tell_rounds_apart_and_nothing_else_does():
     named = digest({"x": [1.0, 2.0]})
     assert len({plain, named, digest({"y": [1.0, 2.0]}), digest({"x": ["1", "2"]}), digest({"x": ["1", "3"]})}) == 5
     assert named == digest(np.array([[1.0], [2.0]]), columns=["x"]) == digest(pl.DataFrame({"x": [1, 2]}))
+
+
+@pytest.mark.parametrize("contexts", [[["red", 1.0]] * 3, [{"colour": "red"}] * 2])
+def test_text_without_names_is_told_how_to_get_them(contexts):
+    with pytest.raises(InvalidArgument, match="text needs a frame, or columns by name such as"):
+        contexts_of(contexts)

@@ -20,7 +20,7 @@ from superarm.errors import InvalidArgument, type_of
 from superarm.experiments import runner
 from superarm.experiments.experiment import Experiment
 from superarm.experiments.measures import summary
-from superarm.experiments.own import Made, World, study
+from superarm.experiments.own import Made, World, refuse_while_read, study
 from superarm.experiments.results import Results, save
 from superarm.places.at import place_at
 from superarm.places.folder import Folder
@@ -146,6 +146,7 @@ def run(
     >>> sa.run(study, workers="here").table()["policy"].to_list()
     ['mine', 'clairvoyant']
     """
+    refuse_while_read()
     if not isinstance(experiment, Experiment):
         raise InvalidArgument("experiment", "a study made by superarm.experiments.study", type_of(experiment))
     seed = seed_number(seed)

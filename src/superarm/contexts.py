@@ -89,7 +89,7 @@ def contexts_of(contexts: Any, columns: Any = None) -> tuple[Array, Columns | No
         if hasattr(contexts, "to_numpy") and hasattr(contexts, "columns"):  # names are no text
             for name in dict.fromkeys(contexts.columns):
                 as_number_column(contexts[name], name)
-        array = _checked(real_array(contexts, "contexts", "numbers of shape (M, D)"))
+        array = _checked(_numbers(contexts))
         known = None if columns is None else _named(array, columns)
     else:
         array, known = read_table(table)
@@ -100,6 +100,14 @@ def contexts_of(contexts: Any, columns: Any = None) -> tuple[Array, Columns | No
             )
     array.setflags(write=False)
     return array, known
+
+
+def _numbers(contexts: Any) -> Array:
+    expected = "numbers of shape (M, D)"
+    rows = contexts if isinstance(contexts, (list, tuple)) else ()
+    if any(isinstance(row, Mapping) or (isinstance(row, (list, tuple)) and holds(row, str)) for row in rows):
+        expected += "; text needs a frame, or columns by name such as {'colour': ['red', 'blue'], 'price': [1, 2]}"
+    return real_array(contexts, "contexts", expected)
 
 
 def as_table(contexts: Any) -> dict[str, Any] | None:
@@ -148,7 +156,9 @@ def in_order(contexts: Array, own: Columns | None, known: Columns) -> Array:
         return contexts
     missing = [name for name in known.names if name not in own.names]
     if missing:
-        raise InvalidArgument("contexts", f"the columns {wanted}, as before", f"none called {_few(missing)}")
+        raise InvalidArgument(
+            "contexts", f"the columns {wanted}, as before", f"none called {_few(missing)}; there are {_few(own.names)}"
+        )
     if len(own) > len(known):
         strange = [name for name in own.names if name not in known.names]
         raise InvalidArgument("contexts", f"only the columns {wanted}, as before", f"also {_few(strange)}")

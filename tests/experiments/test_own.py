@@ -226,6 +226,16 @@ def test_a_file_that_fails_is_named_with_the_line(tmp_path, text, said):
         study_in(str(file))
 
 
+def test_a_file_that_plays_while_it_is_read_is_refused(tmp_path):
+    file = tmp_path / "cmp.py"
+    file.write_text(
+        "import superarm as sa\n"
+        "sa.compare({'mine': sa.Uniform}, sa.environments.Federated(clients=5), rounds=1, runs=1, workers=1)\n"
+    )
+    with pytest.raises(InvalidArgument, match=r"plays nothing while .* got cmp.py, .* run it with 'python cmp.py'"):
+        study_in(str(file))
+
+
 def test_a_folder_in_which_nothing_was_finished_takes_code_that_was_mended(tmp_path):
     class Mine(sa.Uniform):
         def update(self, round, arms, outcomes):

@@ -305,7 +305,7 @@ def test_only_a_part_that_ends_its_process_again_is_missing(tmp_path):
 
 def test_a_file_is_no_folder_of_results(tmp_path):
     (tmp_path / "out").write_text("mine")
-    with pytest.raises(ForeignResults, match="is a file, not a folder; give another --out"):
+    with pytest.raises(ForeignResults, match="is a file, not a folder; give another folder"):
         runner.run(small.federated(), folder=tmp_path / "out", seed=5)
     assert (tmp_path / "out").read_text() == "mine"
 

@@ -39,6 +39,31 @@ def test_the_service_decides_as_the_session_does(client, tmp_path):
             }
 
 
+def test_thresholds_by_label_are_those_of_the_groups(client):
+    thresholds = {"bob": 0.9, "ann": 0.1}
+    promise = {"reward": "sum", "sense": "<=", "thresholds": thresholds}
+    given = ROUND | {"groups": ["bob", "ann", "bob", "ann"], "promises": [promise]}
+    made = decide(client, "k", given).json()
+    found = {each["label"]: each["threshold"] for each in made["selection"]["groups"]}
+    assert found == {label: thresholds[label] for label in found}
+    assert found
+
+
+def test_one_list_for_each_arm_is_told_from_one_for_each_feature(client):
+    given = ROUND | {"contexts": [[0.1, 1.0], [0.4, 2.0], [0.9, 0.5]], "groups": ["ann", "ann", "bob"]}
+    refused = decide(client, "k", given).json()
+    assert refused["expected"] == "one list for each feature, which has a value for each arm"
+    assert refused["came"] == "3 lists of 2, with 3 groups"
+
+
+def test_settings_and_policies_that_do_not_exist_are_named(client):
+    wrong = {"policy": {"policy": "CautiousTCGPUCB", "confidance": 0.9}}
+    refused = client.post("/v1/sessions", json={"name": "other", **wrong}).json()
+    assert refused["came"] == "'confidance'; did you mean 'confidence'?"
+    refused = client.post("/v1/sessions", json={"name": "other", "policy": "cautious"}).json()
+    assert 'an object such as {"policy": "CautiousTCGPUCB"}' in refused["expected"]
+
+
 def test_a_key_is_needed(client):
     refused = client.post(f"{MAIN}/decisions", json=ROUND)
     assert (refused.status_code, refused.json()["argument"]) == (422, "Idempotency-Key")

@@ -102,6 +102,9 @@ def test_data_with_one_part_of_another_form_make_a_round_or_a_clear_error(round,
         wire.round_from_dict(whole)
 
 
+PROMISE = {"reward": "sum", "sense": "<="}
+
+
 def small(**rest):
     given = {"groups": ["a", "b", "a"], "constraint": sa.Sum() >= 0.2, "feasible": sa.AtMost(2)}
     return sa.Round(t=3, contexts=np.array([[0.1, 1.0], [0.2, 2.0], [0.3, 3.0]]), **given | rest)
@@ -140,6 +143,18 @@ def test_labels_as_sent_need_no_order():
     same(small(constraint=both, feasible=sa.AtMost(2, per_group=[2, 1])), wire.round_from_dict(data))
 
 
+def test_thresholds_go_by_label_whatever_the_order():
+    data = wire.round_to_dict(small())
+    data["groups"] = {"labels": ["nobody", "b", "a"], "codes": [2, 1, 2]}
+    expected = small(constraint=sa.Sum() >= {"a": 0.4, "b": 0.1})
+    for thresholds in ({"b": 0.1, "a": 0.4}, {"nobody": 7.0, "a": 0.4, "b": 0.1}):
+        for groups in (None, [1, 2]):
+            wanted = {label: thresholds[label] for label in "ba"} if groups else thresholds
+            data["promises"] = [{"reward": "sum", "sense": ">=", "thresholds": wanted, "groups": groups}]
+            found = wire.round_from_dict(data)
+            assert found.promises[0].thresholds.tolist() == expected.promises[0].thresholds.tolist() == [0.4, 0.1]
+
+
 def twice(x):
     return float(2 * x.sum())
 
@@ -171,6 +186,10 @@ def test_what_only_this_process_knows_is_refused_by_name(rest, words):
         ({"promises": [{"reward": "sum", "sense": "<=", "groups": [2], "thresholds": 1}]}, "from 0 to 1, got 2"),
         ({"promises": 2 * [{"reward": "sum", "sense": "<=", "thresholds": 1}]}, "one promise to a group"),
         ({"promises": [{"reward": "sum", "sense": "<=", "thresholds": [1]}]}, "one for each of 2 groups"),
+        ({"promises": [PROMISE | {"thresholds": {"a": 1}}]}, "thresholds: expected a threshold for each group, .* 'b'"),
+        ({"promises": [PROMISE | {"thresholds": {"a": 1, "c": 1}}]}, "labels of groups of the round, got 'c'"),
+        ({"promises": [PROMISE | {"thresholds": {"a": 1}, "groups": [0, 1]}]}, "a threshold for each group, .* 'b'"),
+        ({"promises": [PROMISE | {"thresholds": {"a": "1", "b": 1}}]}, "threshold.*numbers"),
         ({"feasible": {"whole_groups": 1, "per_group": 1}}, "feasible"),
         ({"feasible": {"at_most": 1, "exactly": 1}}, "feasible"),
         ({"reward": "product"}, "reward: expected one of sum"),

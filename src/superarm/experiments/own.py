@@ -43,6 +43,7 @@ BY_NAME: dict[str, Maker] = {
 }
 
 LINE = 200  # signs of a manifest
+READ = "study in "  # begins the name of a file's module, which there is while the file is read for its study
 
 Made = Callable[..., Any] | Policy | str
 World = Environment | Callable[..., Environment]
@@ -128,6 +129,15 @@ def study_in(place: str) -> Experiment:
     return found
 
 
+def refuse_while_read() -> None:
+    """Refuse to play while a file is read for its study: `superarm run` plays what the file defines."""
+    file = next((name.removeprefix(READ) for name in [*sys.modules] if name.startswith(READ)), None)
+    if file is not None:
+        expected = "a file that defines study = superarm.experiments.study(...) and plays nothing while it is read"
+        came = f"{file}, which plays policies: run it with 'python {file}', or play under 'if __name__ == \"__main__\"'"
+        raise InvalidArgument("study", expected, came)
+
+
 def _module(where: str) -> ModuleType:
     path = Path(where)
     if path.suffix != ".py":
@@ -141,7 +151,7 @@ def _module(where: str) -> ModuleType:
             ) from None
     if not path.is_file():
         raise InvalidArgument("study", "a file", f"{where}, which does not exist")
-    spec = importlib.util.spec_from_file_location(f"study in {path.name}", path)
+    spec = importlib.util.spec_from_file_location(READ + path.name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -182,7 +192,8 @@ def _checked(name: str, made: Made) -> Callable[..., Any]:
 def _policy(name: str, make: Callable[..., Any], setting: Setting) -> Policy:
     found = _called(f"policies: {name}", make, setting.seed)
     if not isinstance(found, Policy) or isinstance(found, type):
-        raise InvalidArgument("policies", f"an object with select and update from {name}", safe_repr(found))
+        expected = f"an object with select and update from {name}; superarm.Rule makes one from a function of the round"
+        raise InvalidArgument("policies", expected, safe_repr(found))
     return found
 
 

@@ -221,11 +221,11 @@ def claim(place: Path | Place, experiment: Experiment, seed: int, *, cpu: str | 
             pin = f"; {HOW_TO_PIN}" if differing == ["cpu"] else ""
             raise ForeignResults(
                 f"{place}: holds results of another configuration: {differences(manifest, wanted)}; give another "
-                f"--out, or delete the folder{pin}"
+                f"folder, or delete this one{pin}"
             )
         return
     if any(place.names()):
-        raise ForeignResults(f"{place}: is not empty and holds no manifest; give another --out")
+        raise ForeignResults(f"{place}: is not empty and holds no manifest; give another folder")
     _begin(place, wanted, cpu)
 
 
@@ -289,7 +289,7 @@ def _manifest(place: Place) -> dict[str, Any]:
         wrong += ["seed"] if "seed" not in wrong and manifest["seed"] < 0 else []
     if wrong:
         raise UnreadableFile(
-            f"{place}/{MANIFEST}: damaged ({', '.join(wrong)}); give another --out, or delete the folder"
+            f"{place}/{MANIFEST}: damaged ({', '.join(wrong)}); give another folder, or delete this one"
         )
     return {"data_kind": _kind_in_words(manifest["data"]), **manifest}
 

@@ -70,10 +70,10 @@ def run(
 
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise ForeignResults(f"{folder}: is a file, not a folder; give another --out")
+        raise ForeignResults(f"{folder}: is a file, not a folder; give another folder")
     for path in (folder, *folder.parents):
         if path.is_symlink() and not path.exists():
-            raise ForeignResults(f"{path}: is a link to nothing; give another --out")
+            raise ForeignResults(f"{path}: is a link to nothing; give another folder")
 
 
 def _near(workers: Workers) -> bool:

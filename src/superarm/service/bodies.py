@@ -43,12 +43,12 @@ class PromiseSent(Sent, frozen=True, kw_only=True):
     ``reward`` says how the outcomes of a group are combined: "sum", "mean", "max" or others. ``sense`` is "<=" or ">=".
     ``groups`` has the numbers of the groups that are promised something; without it all are. Groups count from 0 in the
     order of their labels: as sent in ``labels``, or sorted if the round has a list of ``groups``. ``thresholds`` is one
-    number, or one for each of these groups.
+    number, or one for each of these groups: a list in that order, or an object of numbers by label, if labels are text.
     """
 
     reward: Any
     sense: str
-    thresholds: float | list[float]
+    thresholds: float | list[float] | dict[str, float]
     groups: list[int] | None = None
 
 

@@ -62,6 +62,10 @@ def round_of(sent: bodies.RoundSent, found: Arms | None = None) -> tuple[Round, 
 def arms_sent(contexts: Any, groups: Any, arm_ids: Any) -> dict[str, Any]:
     """Arms as they came in JSON, if they are not too many."""
     columns = contexts.values() if isinstance(contexts, dict) else contexts
+    arms = _length(contexts[0]) if isinstance(contexts, list) and contexts else None
+    if arms is not None and isinstance(groups, list) and len(groups) == len(contexts) != arms:
+        came = f"{len(contexts)} lists of {arms}, with {len(groups)} groups"
+        raise InvalidArgument("contexts", "one list for each feature, which has a value for each arm", came)
     check_size(sum(map(_length, columns)))
     if not all(isinstance(column, list) for column in columns):
         contexts = msgspec.to_builtins(contexts)
@@ -163,7 +167,8 @@ def policy_of(sent: dict[str, Any] | str | None) -> Policy:
     try:
         return policy_from_bytes(base64.b64decode(sent, validate=True))
     except (ValueError, UnreadableFile) as error:
-        raise InvalidArgument("policy", "base64 of a saved policy", safe_repr(str(error))[:200]) from None
+        expected = 'an object such as {"policy": "CautiousTCGPUCB"}, or base64 of a saved policy'
+        raise InvalidArgument("policy", expected, f"{safe_repr(sent)[:60]} ({error})"[:200]) from None
 
 
 def session_told(name: str, state: str, session: Session) -> bodies.SessionTold:

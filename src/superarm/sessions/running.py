@@ -238,7 +238,7 @@ class Running:
         if isinstance(id, Decision):
             return f"{expected}: pass decision.id", f"the decision {id.id} itself"
         if is_key(id) and self.journal.keyed(id) is not None:
-            return f"{expected}; this is a key: session.decision(key=...) finds its decision", safe_repr(id)
+            return f"{expected}; this is a key: a decision is found by key=, or --key in a terminal", safe_repr(id)
         return expected, safe_repr(id)[:200]
 
     def kept(self, id: object) -> Standing:

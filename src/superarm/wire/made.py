@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from superarm.errors import InvalidArgument, safe_repr
@@ -21,6 +22,7 @@ from superarm.policies.tcgp_ts import TCGPTS
 from superarm.policies.tcgp_ucb import TCGPUCB
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
 from superarm.posteriors.outputs import Coregionalised, Independent
+from superarm.words import meant
 
 POLICIES: dict[str, Any] = {
     kind.__name__: kind for kind in (CautiousTCGPUCB, TCGPUCB, TCGPTS, OCLOKUCB, CGPUCB, ACCUCB, CCMAB, CUCB, Uniform)
@@ -78,6 +80,10 @@ def _too_deep(argument: str) -> Any:
 
 
 def _called(kind: Any, name: str, settings: dict[str, Any], argument: str) -> Any:
+    known = [each for each in inspect.signature(kind).parameters if each != "device"]
+    if strange := [key for key in settings if key not in known and key != "device"]:
+        expected = f"settings of {name} ({', '.join(known)})"
+        raise InvalidArgument(argument, expected, f"{safe_repr(strange[0])[:100]}{meant(strange[0], known)}")
     try:
         return kind(**settings)
     except InvalidArgument:

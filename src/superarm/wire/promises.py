@@ -49,11 +49,15 @@ def constraint_from_data(
         reward, sense = reward_from_data(one["reward"], "promises"), one["sense"]
         if one.get("groups") is None and len(promises) == 1:
             thresholds = one["thresholds"]
-            if isinstance(thresholds, (list, np.ndarray)):
+            if isinstance(thresholds, dict):
+                thresholds = _by_label(thresholds, sent, there.labels)
+            elif isinstance(thresholds, (list, np.ndarray)):
                 thresholds = in_order(thresholds, sent, there, "thresholds")
             return Constraint(reward=reward, sense=sense, threshold=thresholds)
         named = _named(one.get("groups"), sent)
         values = one["thresholds"]
+        if isinstance(values, dict):
+            values = _by_label(values, named, named)
         if not isinstance(values, (list, np.ndarray)):
             values = [values] * len(named)
         for label, threshold in zip(named, _numbers(values, len(named), "thresholds").tolist(), strict=True):
@@ -62,6 +66,18 @@ def constraint_from_data(
             if label in present:
                 by_label[label] = Constraint(reward=reward, sense=sense, threshold=threshold)
     return by_label or None
+
+
+def _by_label(values: dict[Hashable, Any], sent: Sequence[Hashable], wanted: Sequence[Hashable]) -> list[Any]:
+    """The numbers given by label for some of the labels sent, each of which needs one."""
+    known = set(sent)
+    strange = next((label for label in values if label not in known), None)
+    missing = next((label for label in wanted if label not in values), None)
+    if strange is not None:
+        raise InvalidArgument("thresholds", "labels of groups of the round", safe_repr(strange)[:100])
+    if missing is not None:
+        raise InvalidArgument("thresholds", "a threshold for each group", f"none for {safe_repr(missing)[:100]}")
+    return [values[label] for label in wanted]
 
 
 def in_order(values: Any, sent: Sequence[Hashable], there: Groups, argument: str) -> Array:

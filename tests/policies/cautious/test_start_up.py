@@ -378,6 +378,13 @@ def test_fewer_groups_are_touched_while_nothing_is_known():
         policy.update(round, [0, 1, 8], [[0.0, 0.0], [0.1, 0.3], [0.2, -0.3]])
 
 
+def test_a_selection_says_that_outcomes_were_not_reported():
+    given = {"contexts": np.linspace(0, 1, 4)[:, None], "feasible": sa.AtMost(2), "constraint": sa.Mean() <= 0.5}
+    policy = sa.CautiousTCGPUCB()
+    assert "0 of 16 second outcomes are known" in policy.select(sa.Round(t=1, **given)).note
+    assert "no second outcome was reported yet (policy.update)" in policy.select(sa.Round(t=2, **given)).note
+
+
 def test_a_selection_tells_how_far_start_up_has_come():
     policy, x = sa.CautiousTCGPUCB(), np.linspace(0, 1, 12)[:, None]
     for t in range(1, 4):

@@ -72,6 +72,8 @@ def _note(kind: Kind, chosen: Candidate, search: Search, seen: int | None, statu
         return NOTHING
     if kind is Kind.CERTIFIED or seen is None:
         return ""
+    if not seen and search.round.t > 1:
+        return "start-up: no second outcome was reported yet (policy.update); nothing is certified before"
     return f"start-up: {seen} of {LEAST} second outcomes are known; nothing is certified yet"
 
 

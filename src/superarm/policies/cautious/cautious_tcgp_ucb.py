@@ -79,10 +79,11 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         planned number of rounds; by default 40, or the number played so far if that is larger
     exploring_out
         used in a session, or wherever :meth:`decided` is called: how many decisions that explore or play on credit may
-        wait for outcomes at a time, and how many of any kind while no second outcome is known. Beyond that, the policy
-        plays what is certified, or else only safe arms, until outcomes come; a round that must be filled cannot wait
+        wait for outcomes at a time (by default 2), and how many of any kind while no second outcome is known. Beyond
+        that, the policy plays what is certified, or else only safe arms, until outcomes come; a round that must be
+        filled cannot wait
     most_out
-        the same for decisions of any kind; beyond that, only safe arms are played
+        the same for decisions of any kind (by default 1000); beyond that, only safe arms are played
     oracle
         the oracle that finds super arms; by default :class:`~superarm.Automatic`
     seed
