@@ -16,7 +16,7 @@ from superarm.posteriors.model.story import adopted, broke
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Outcomes, Round
 
-LOOKS = 8  # decisions from which on a drift is looked for, four times until there are twice as many
+LOOKS = 8  # decisions from which on a drift is looked for, so many times until there are twice as many
 
 
 def of_today(since: tuple[int, int], round: Round, observed: Outcomes) -> Outcomes:
@@ -69,9 +69,9 @@ def is_look(decisions: int) -> bool:
     """Whether a drift is looked for after so many decisions, whatever the alarm says.
 
     >>> [n for n in range(60) if is_look(n)]
-    [8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56]
+    [8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 26, 28, 30, 32, 36, 40, 44, 48, 52, 56]
     """
-    return decisions >= LOOKS and decisions % (2 ** (decisions.bit_length() - 1) // 4) == 0
+    return decisions >= LOOKS and decisions % (2 ** (decisions.bit_length() - 1) // LOOKS) == 0
 
 
 def drifting(
