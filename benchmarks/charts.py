@@ -12,7 +12,7 @@ import polars as pl
 import vl_convert
 
 from benchmarks.growth import stream_name
-from superarm.report import theme
+from superarm import chart_style
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 WIDTH, HEIGHT = 250, 190
@@ -30,6 +30,14 @@ HEADINGS = {
     "K": "More outcomes at once",
     "dimension": "More features",
     "groups": "More groups",
+}
+# What the name of a curve begins with: its colour and dashes, the same in both pictures.
+LOOKS = {
+    "exact oracle": ("#009e73", [8, 3, 2, 3]),
+    "exact": ("#0072b2", [1, 0]),
+    "default, SE 1-D": ("#d55e00", [6, 2]),
+    "default, SE 2-D": ("#6a2fa0", [10, 3]),
+    "default, Matern": ("#bf8400", [2, 2]),
 }
 _NUMBERS = "datum.value >= 1000 ? format(datum.value, ',.0f') : format(datum.value, '~g')"
 
@@ -53,7 +61,7 @@ def growth(rows: list[dict[str, Any]]) -> alt.ConcatChart:
         curves = [row for row in rows if row["varied"] == varied]
         points = pl.DataFrame(
             {
-                "curve": f"{row['name']}: exponent {row['exponent']:.2f}",
+                "curve": f"{row['name']}: exponent {row['exponent']:.2f}".replace(" -", " \u2212"),
                 "value": value,
                 "median": 1e3 * seconds[0],
                 "low": 1e3 * seconds[1],
@@ -64,14 +72,14 @@ def growth(rows: list[dict[str, Any]]) -> alt.ConcatChart:
         )
         unit = "ms per round" if varied != "K" else "ms per append"
         panels.append(_panel(points, TITLES[varied], unit).properties(title=HEADINGS[varied]))
-    return _whole(panels, columns=3)
+    return _whole(panels, "How long a round takes when one of its numbers grows", columns=3)
 
 
 def stream(streams: list[dict[str, Any]]) -> alt.ConcatChart:
     """Time of a round and memory against the observations so far."""
     rows = [
         {
-            "curve": stream_name(one),
+            "curve": f"default, {stream_name(one)}",
             "value": part["observations"],
             "median": 1e3 * part["mean"],
             "memory": part["resident"],
@@ -88,7 +96,7 @@ def stream(streams: list[dict[str, Any]]) -> alt.ConcatChart:
         value = pl.col(column)
         drawn = points.drop_nulls(column).select("curve", "value", median=value, low=value, high=value)
         panels.append(_panel(drawn, TITLES["n"], unit, logarithmic=False).properties(title=heading))
-    return _whole(panels, columns=2)
+    return _whole(panels, "A stream in which no context repeats", columns=2)
 
 
 def _panel(points: pl.DataFrame, x: str, y: str, *, logarithmic: bool = True) -> alt.LayerChart:
@@ -103,9 +111,11 @@ def _panel(points: pl.DataFrame, x: str, y: str, *, logarithmic: bool = True) ->
         across = across.axis(tickCount=4, labelExpr=_NUMBERS)
     up = alt.Y("median:Q").title(y).scale(scale).axis(axis)
     order = points["curve"].unique(maintain_order=True).to_list()
-    legend = alt.Legend(title=None, direction="vertical", symbolType="stroke", symbolSize=200)
-    colour = alt.Color("curve:N").scale(domain=order).legend(legend)
-    dashes = alt.StrokeDash("curve:N").scale(domain=order, range=[[1, 0], [6, 2], [2, 2], [8, 3, 2, 3]]).legend(legend)
+    legend = alt.Legend(title=None, direction="vertical", symbolType="stroke", symbolSize=200, symbolOpacity=1)
+    looks = [next(look for start, look in LOOKS.items() if curve.startswith(start)) for curve in order]
+    colours, patterns = zip(*looks, strict=True)
+    colour = alt.Color("curve:N").scale(domain=order, range=colours).legend(legend)
+    dashes = alt.StrokeDash("curve:N").scale(domain=order, range=patterns).legend(legend)
     base = alt.Chart().encode(x=across, color=colour)
     layers = [
         base.mark_rule(strokeWidth=1, opacity=0.6).encode(
@@ -132,11 +142,10 @@ def _ticks(values: Sequence[float]) -> list[float]:
     return [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
 
 
-def _whole(panels: list[alt.LayerChart], *, columns: int) -> alt.ConcatChart:
+def _whole(panels: list[alt.LayerChart], title: str, *, columns: int) -> alt.ConcatChart:
     whole: alt.ConcatChart = alt.concat(*panels, columns=columns).resolve_scale(
         color="independent", strokeDash="independent"
     )
-    whole.config = alt.Config.from_dict(
-        theme.config(theme.styles(pl.DataFrame({"policy": ["tcgp-ucb", "acc-ucb", "oclok-ucb", "cc-mab"]})))
-    )
+    whole.title = alt.TitleParams(title, fontSize=15, offset=18)
+    whole.config = alt.Config.from_dict(chart_style.config([]))
     return whole

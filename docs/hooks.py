@@ -13,6 +13,7 @@ from latex2mathml.converter import convert
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[1]
+CALL = tuple(f"<code>{method} /" for method in ("GET", "POST", "PUT", "PATCH", "DELETE"))
 PAGES = {
     "changelog.md": "CHANGELOG.md",
     "contributing.md": "CONTRIBUTING.md",
@@ -64,12 +65,16 @@ def examples(html: str) -> str:
 
 
 def roomy(html: str) -> str:
-    """Pictures that open in full size, and cells that say how wide they are at the least on a small screen."""
+    """Pictures that open in full size, and cells that leave room for the others on a small screen.
+
+    They say how wide they are at the least, and the address of a call breaks after a slash.
+    """
     html = re.sub(r'<img [^>]*src="(pictures/[^"]+)"[^>]*>', r'<a class="picture" href="\1">\g<0></a>', html)
 
     def cell(found: re.Match[str]) -> str:
         letters = len(unescape(re.sub(r"<[^>]+>", "", found[1])))
-        return f'<td style="--room: {min(letters // 5, 9)}rem">{found[1]}</td>' if letters > 20 else found[0]
+        said = re.sub(r"(?<=[}\w])/(?=[{\w])", "/<wbr>", found[1]) if found[1].startswith(CALL) else found[1]
+        return f'<td style="--room: {min(letters // 5, 9)}rem">{said}</td>' if letters > 20 else found[0]
 
     return re.sub(r"<td>(.*?)</td>", cell, html, flags=re.DOTALL)
 

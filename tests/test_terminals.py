@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -12,10 +13,10 @@ from typer.testing import CliRunner
 
 import superarm as sa
 from superarm.cli import app
-from superarm.errors import InvalidArgument
+from superarm.errors import InvalidArgument, ModelWarning
 from superarm.experiments.paper import STUDIES, demo
 from superarm.experiments.studies import POLICIES, study
-from superarm.terminal import print_json
+from superarm.terminal import plain_errors, print_json
 
 
 def superarm(*words):
@@ -128,3 +129,13 @@ def test_the_help_of_a_run_fits_every_machine_and_study():
     assert "one per core" in said
     assert "or that of your file" in said
     assert not re.search(r"--(?:json|sweep)\s+<bool>", said)
+
+
+def test_what_data_contradict_is_one_line():
+    usual = warnings.formatwarning
+    with plain_errors():
+        assert warnings.formatwarning("outcomes differ", ModelWarning, "main.py", 3) == "warning: outcomes differ\n"
+        assert warnings.formatwarning("old", DeprecationWarning, "main.py", 3, "") == usual(
+            "old", DeprecationWarning, "main.py", 3, ""
+        )
+    assert warnings.formatwarning is usual

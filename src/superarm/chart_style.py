@@ -47,7 +47,7 @@ def config(
             "tickColor": line,
             "labelPadding": 5,
         },
-        "axisX": {"grid": False, "domainColor": soft, "tickColor": soft},
+        "axisX": {"grid": False, "domainColor": soft, "tickColor": soft, "labelFlush": False},
         "axisY": {"domain": False, "ticks": False},
         "title": {"color": text, "fontSize": 13, "fontWeight": 600, "anchor": "start", "frame": "group", "offset": 12},
         "legend": {

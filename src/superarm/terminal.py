@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from superarm import signs  # noqa: F401  # tells encodings what to do with signs that they lack
-from superarm.errors import InvalidArgument, SuperarmError
+from superarm.errors import InvalidArgument, ModelWarning, SuperarmError
 from superarm.words import meant
 
 
@@ -34,12 +35,14 @@ class _Output(Console):
 console = _Output(highlight=False)
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")]
 INTERRUPTED = 130
+FORMAT = warnings.formatwarning
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """A mistake or a missing file is one line, not a traceback; an interruption says how to go on."""
+    """A mistake, a warning or a missing file is one line, not a traceback; an interruption says how to go on."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # being asked to end is an interruption too
+    usual, warnings.formatwarning = warnings.formatwarning, _warning
     try:
         yield
     except (SuperarmError, OSError) as error:
@@ -51,6 +54,17 @@ def plain_errors() -> Iterator[None]:
     except KeyboardInterrupt:
         Console(stderr=True).print("\ninterrupted; run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
+    finally:
+        warnings.formatwarning = usual
+
+
+def _warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """What the data contradict, without the line of code that led there: it is not the reader's."""
+    if issubclass(category, ModelWarning):
+        return f"warning: {message}\n"
+    return FORMAT(message, category, filename, lineno, line)
 
 
 @contextmanager

@@ -97,6 +97,16 @@ def test_a_straggler_does_not_squeeze_the_others():
     assert not beneath["tcgp-ucb"][0]
 
 
+def test_one_that_breaks_everything_does_not_push_the_others_off_the_axis():
+    frame = results(["cautious", "tcgp-ucb", "clairvoyant"]).with_columns(
+        reward=pl.col("optimal_reward")
+        * pl.col("policy").replace_strict({"tcgp-ucb": 2.2, "cautious": 0.75, "clairvoyant": 1.0})
+    )
+    (panel,) = explorer.tradeoff(frame).panels
+    (rows,) = panel.to_dict()["datasets"].values()
+    assert not any(row["beneath"] for row in rows)
+
+
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), max_size=8))
 def test_ticks_hold_zero_and_every_value(values):

@@ -21,7 +21,7 @@ def test_a_policy_looks_the_same_whoever_else_is_there():
         assert styles([policy, "stranger"])[policy] == everybody[policy]
 
 
-@pytest.mark.parametrize("policies", [POLICIES, [*ZETAS, "clairvoyant"], ["mine", "yours", "uniform"]])
+@pytest.mark.parametrize("policies", [POLICIES, ["cautious", *ZETAS, "clairvoyant"], ["mine", "yours", "uniform"]])
 def test_no_two_policies_look_alike(policies):
     looks = styles(policies).values()
     for part in ("light", "dark", "dash"):

@@ -50,6 +50,7 @@ def test_only_this_study_has_them(frame, told):
     page = pages.page(frame, told, [], worlds.figures(frame, told))
     assert page.count('id="worlds_by_kind"') == 1
     assert 'id="problems"' not in page
+    assert "<details open" not in page.replace(' class="part"', "")
     ids = re.findall(r' id="([^"]*)"', page)
     assert len(ids) == len(set(ids))
 

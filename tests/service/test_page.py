@@ -99,7 +99,7 @@ def test_the_page_opens_with_the_story_then_the_picture_then_tables(client, path
         promises = session.promises()
     kept, broken = ((promises["kept"] == each).sum() for each in (True, False))
     found = shown(client, "/sessions/shops")
-    share = f"{100 * kept / (kept + broken):.1f} %".replace("100.0", "100")
+    share = f"{100 * kept / (kept + broken):.1f}\u00a0%".replace("100.0", "100")
     assert f"{share} of {kept + broken} promises were kept: {broken} broke where" in found.text
     order = [name for name, _ in found.elements if name in ("h1", "svg", "table")]
     assert order[0] == "h1"

@@ -6,6 +6,7 @@ lasts from round to round, so a run, not a round, counts once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -165,8 +166,12 @@ def coverage(frame: pl.DataFrame) -> Figure:
     """Coverage of the intervals round by round, for each output."""
     looks = theme.styles(frame)
     named = {NAMES[output]: coverage_by_round(frame, output) for output in NAMES}
+    least = min([LEVEL, *(share for curve in named.values() for share in curve["mean"])])
+    ends = (math.floor(10 * least) / 10, 1.0)
     drawn = tuple(
-        panels.curves(curve, looks, name=f"coverage_{place}", title=title, y="inside", percent=True, rule=LEVEL)
+        panels.curves(
+            curve, looks, name=f"coverage_{place}", title=title, y="inside", domain=ends, percent=True, rule=LEVEL
+        )
         for place, (title, curve) in enumerate(named.items())
         if not curve.is_empty()
     )
@@ -236,7 +241,7 @@ def broken_over_time(
     ]
     lines = alt.Chart().encode(
         x=round_axis(curve),
-        y=alt.Y("mean:Q").title("promises per run").axis(tickCount=5),
+        y=alt.Y("mean:Q").title("promises per run (thick: broken, thin: predicted)").axis(tickCount=5),
         color=colour(looks, there),
         strokeDash=dashes(looks, there),
         opacity=seen(1, 0.1),
@@ -256,9 +261,7 @@ def broken_by_run(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str
     """
     ticks = zero_and_decades([*table["predicted"], *table["broken"]])
     scale = alt.Scale(type="symlog", constant=ticks[1], domain=[-0.25 * ticks[1], ticks[-1]], nice=False)
-    axis = alt.Axis(
-        values=up_to(ticks[-1], ticks), labelExpr=written(ticks), labelOverlap=True, labelFlush=False, grid=True
-    )
+    axis = alt.Axis(values=up_to(ticks[-1], ticks), labelExpr=written(ticks), labelOverlap=True, grid=True)
     x = alt.X("predicted:Q").title("predicted per run").scale(scale).axis(axis)
     y = alt.Y("broken:Q").title("broken per run").scale(scale).axis(axis)
     tooltip = [

@@ -20,8 +20,9 @@ from superarm.report.panels import CHOSEN, panel, seen
 from superarm.report.theme import Style
 from superarm.report.ticks import up_to, written, zero_and_decades
 
+TITLE = "Reward against group regret"
 WIDTH, HEIGHT = 660, 380
-NARROW, PHONE = 520, 300  # pixels below which names have other places, and for which these are found
+NARROW, PHONE = 520, 270  # pixels below which names have other places, and for which these are found
 _UNIT = (
     "A reward of 1 is that of the clairvoyant, which knows the truth and keeps every promise that can be kept: the "
     "benchmark."
@@ -53,7 +54,7 @@ def tradeoff(frame: pl.DataFrame) -> Figure:
     )
     return Figure(
         name="tradeoff",
-        title="Reward against group regret",
+        title=TITLE,
         caption=_caption(frame, table, looks),
         alternative=f"Reward and group regret. Not dominated: {said or 'none'}. The others: {others or 'none'}.",
         panels=() if table.is_empty() else (_panel(table, looks),),
@@ -132,7 +133,7 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
     scale_x = alt.Scale(type="symlog", constant=unit, domain=[0.0, end], nice=False)
     low, high = _ends(table)
     scale_y = alt.Scale(domain=[low, high], nice=False, zero=False)
-    axis = alt.Axis(values=up_to(end, ticks), labelExpr=written(ticks), labelOverlap=True, labelFlush=False, grid=True)
+    axis = alt.Axis(values=up_to(end, ticks), labelExpr=written(ticks), labelOverlap=True, grid=True)
 
     def across(field: str) -> alt.X:
         return alt.X(f"{field}:Q").title("group regret, mean over the runs").scale(scale_x).axis(axis)
@@ -165,7 +166,7 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
         (*at(left, top), *at(right, bottom)) if None not in (left, right, top, bottom) else None
         for left, right, top, bottom in rows.select("left", "right", "top", "bottom").iter_rows()
     ]
-    first = sorted(range(len(shares)), key=lambda i: not table["pareto"][i])
+    first = sorted(range(len(shares)), key=lambda i: (table["policy"][i] != BENCHMARK, not table["pareto"][i]))
     rows = rows.with_columns(name=pl.Series(names, dtype=pl.String), base=pl.Series(families, dtype=pl.String))
     aligned = []
     for width in (WIDTH, PHONE):
@@ -232,16 +233,18 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
     kept = ["policy", "group_regret_mean", "base", "name", "pareto", "drawn", "beneath", *aligned]
     bars = ["left", "right", "bottom", "top"]
     rows = rows.select(*kept, *bars, *(tip.alias(f"tip{i}") for i, tip in enumerate(tips)))
-    return panel(layers, rows, "Reward and group regret", HEIGHT)
+    return panel(layers, rows, TITLE, HEIGHT)
 
 
 def _ends(table: pl.DataFrame) -> tuple[float, float]:
     """The ends of the reward's axis, with the bars above its points.
 
-    Shares below half of the largest are beneath it: they would squeeze all others together.
+    Shares below half of the largest, or of the clairvoyant's, are beneath it: they would squeeze all others together.
     """
     highest = max(table["earned"])
-    near = table.filter(pl.col("earned") >= 0.5 * highest) if earned(table).is_share and highest > 0.0 else table
+    near = table
+    if earned(table).is_share and highest > 0.0:
+        near = table.filter(pl.col("earned") >= 0.5 * min(1.0, highest))
     tops = (near["earned"] + near["earned_spread"]).fill_null(highest).fill_nan(highest)
     lowest, top = min(near["earned"]), max(highest, *tops)
     pad = 0.08 * (top - lowest) or 0.05

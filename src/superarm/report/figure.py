@@ -49,6 +49,8 @@ class Figure:
     def chart(self) -> alt.ConcatChart:
         """The whole figure as one chart, light on white."""
         whole = alt.concat(*(panel.properties(width=self.width) for panel in self.panels), columns=self.columns)
+        if len(self.panels) > 1:
+            whole.title = alt.TitleParams(self.title, fontSize=15, offset=18)
         whole.config = alt.Config.from_dict(theme.config(self.looks))
         return whole
 

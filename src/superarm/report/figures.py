@@ -18,6 +18,7 @@ from superarm.report.earned import WHY_NO_SHARE
 from superarm.report.figure import Figure, alternative, band, runs_of
 from superarm.report.numbers import number
 from superarm.report.theme import Style
+from superarm.report.ticks import decades
 
 SINGLE = 3  # policies that one panel of round-by-round shares holds; more are drawn side by side
 
@@ -52,8 +53,10 @@ def regret(frame: pl.DataFrame) -> Figure:
     return Figure(
         name="regret",
         title="Cumulative regret",
-        caption="Regret summed up to round t. That of super arms is signed: below 0 where a policy earned more than "
-        f"the best super arm that keeps every promise. The two axes have different scales. {band(frame)} {AT_ZERO}",
+        caption="Regret summed up to round t. A super arm is the set that is picked in a round, and its regret is the "
+        "reward that it misses beside the best one that keeps every promise: below 0 where a policy earned more. "
+        "Group regret is by how much broken promises were missed. The two axes have different scales. "
+        f"{band(frame)} {AT_ZERO}",
         alternative=alternative("Cumulative regret", named),
         panels=_row(named, looks, "regret", "cumulative"),
         looks=looks,
@@ -264,6 +267,8 @@ def times(frame: pl.DataFrame) -> Figure:
     """How long a round takes."""
     looks = theme.styles(frame)
     tables = {"Select": measures.times(frame, "select_seconds"), "Update": measures.times(frame, "update_seconds")}
+    ends = pl.concat(tables.values())
+    powers = [] if ends.is_empty() else decades(ends["p10"].min(), ends["p90"].max())
     said = [
         f"{kind}: " + ", ".join(f"{row['policy']} {number(row['median'])} ms" for row in table.iter_rows(named=True))
         for kind, table in tables.items()
@@ -276,7 +281,7 @@ def times(frame: pl.DataFrame) -> Figure:
         "as taking no time are left out. Times depend on the machine.",
         alternative="Median time per round. " + "; ".join(said) + ".",
         panels=tuple(
-            panels.intervals(table, looks, title=kind) for kind, table in tables.items() if not table.is_empty()
+            panels.intervals(table, looks, powers, title=kind) for kind, table in tables.items() if not table.is_empty()
         ),
         looks=looks,
     )

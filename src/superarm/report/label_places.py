@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Literal
 
 CHARACTER, LINE, REACH = 6.1, 13.0, 5.0  # pixels of a name's letter and of its line, and of a point
-Place = tuple[Literal["left", "right"], float, float]  # which end of a name is moved from its point, and by how much
+Place = tuple[Literal["left", "right", "center"], float, float]  # what of a name is moved from its point, and how far
 Box = tuple[float, float, float, float]  # left, top, right, bottom
-# Corners first: bars of a point, and lines between points, leave it along the axes. Then a line further off.
+# Corners first: bars of a point, and lines between points, leave it along the axes. Then its middle, and further off.
 PLACES: tuple[Place, ...] = (
     *(
         ("left", 6, -10.5),
@@ -19,6 +19,8 @@ PLACES: tuple[Place, ...] = (
         ("right", -6, 11.5),
         ("left", 9, 0),
         ("right", -9, 0),
+        ("center", 0, -12.5),
+        ("center", 0, 12.5),
     ),
     *(("left", 6, -23.5), ("left", 6, 24.5), ("right", -6, -23.5), ("right", -6, 24.5)),
 )
@@ -71,8 +73,9 @@ def distance(box: Box, spot: tuple[float, float]) -> float:
 def box_of(spot: tuple[float, float], name: str, place: Place) -> Box:
     """Where a name would lie."""
     end, dx, dy = place
-    left = spot[0] + dx - (CHARACTER * len(name) if end == "right" else 0.0)
-    return (left, spot[1] + dy - LINE / 2, left + CHARACTER * len(name), spot[1] + dy + LINE / 2)
+    width = CHARACTER * len(name)
+    left = spot[0] + dx - width * {"left": 0.0, "center": 0.5, "right": 1.0}[end]
+    return (left, spot[1] + dy - LINE / 2, left + width, spot[1] + dy + LINE / 2)
 
 
 def overlap(one: Box, other: Box) -> bool:

@@ -47,7 +47,7 @@ every round, beside the clairvoyant, which here draws at random among the reques
 Figures after ± are standard errors over runs. Leakage is a lower bound, found by one attack: no figure here is a \
 guarantee.</p>
 {"".join(tables)}"""
-    return part("limits", "Limits", told, opened=True)
+    return part("limits", "Limits", told)
 
 
 def _row(row: Mapping[str, Any], mark: str) -> str:

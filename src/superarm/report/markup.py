@@ -113,10 +113,9 @@ def legend(looks: Mapping[str, Style]) -> str:
     )
 
 
-def part(place: str, title: str, body: str, *, opened: bool = False) -> str:
+def part(place: str, title: str, body: str) -> str:
     """A part of the page that is folded under its heading until a reader opens it."""
-    state = " open" if opened else ""
-    return f'<details class="part"{state}><summary><h2 id="{place}">{title}</h2></summary>\n{body}\n</details>'
+    return f'<details class="part"><summary><h2 id="{place}">{title}</h2></summary>\n{body}\n</details>'
 
 
 def figure(drawn: Figure, beneath: str = "") -> str:

@@ -44,9 +44,9 @@ def curves(
 
     ``curve`` has policy, t, mean, std, low, high; ``looks`` those of all policies of the page, so that a policy keeps
     its colour where others are missing; ``name`` is that of the panel in the page: letters, digits and underscores.
-    Bands are clipped at the ends of ``domain``; None fits the axis to them. In a crowd only the bands of isolated
-    policies are seen. ``alone``: the title names the only policy, so there is no legend, and no dashes, which break up
-    a curve that jumps. A ``rule`` across is where the values should be.
+    Bands are clipped at the ends of ``domain``, which has the ``rule``; None fits the axis to them. In a crowd only
+    the bands of isolated policies are seen. ``alone``: the title names the only policy, so there is no legend, and no
+    dashes, which break up a curve that jumps. A ``rule`` across is where the values should be.
     """
     there = present(curve, looks)
     crowded = len(there) > CROWD
@@ -107,7 +107,7 @@ def against_zeta(
     """
     mean = over_runs(finals.select("zeta", "value"), "zeta").sort("zeta").with_columns(pl.col("low").clip(floor))
     x = alt.X("zeta:Q").title("trade-off parameter ζ").scale(domain=[0, 1])
-    x = x.axis(values=mean["zeta"].to_list(), format=".4~f", labelOverlap=True, labelFlush=False)
+    x = x.axis(values=mean["zeta"].to_list(), format=".4~f", labelOverlap=True)
 
     def up(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q").title(y).scale(zero=False, nice=5).axis(tickCount=5)
@@ -127,15 +127,14 @@ def against_zeta(
     return panel(layers, pl.concat([finals.select("zeta", "value"), mean], how="diagonal"), title, height)
 
 
-def intervals(table: pl.DataFrame, looks: Mapping[str, Style], *, title: str) -> alt.LayerChart:
+def intervals(table: pl.DataFrame, looks: Mapping[str, Style], powers: list[float], *, title: str) -> alt.LayerChart:
     """Milliseconds a round on a log scale: median (dot), quartiles (bar) and deciles (line) of each policy.
 
     ``table`` has policy, p10, p25, median, p75, p90. Each policy of the page has its row, so that panels can be read
-    across.
+    across. The axis reaches from the first to the last of the ``powers`` of ten.
     """
-    powers = decades(table["p10"].min(), table["p90"].max())
     scale = alt.Scale(type="log", domain=[powers[0], powers[-1]], nice=False)
-    axis = alt.Axis(values=powers, labelExpr=written(powers), grid=True, labelOverlap=True, labelFlush=False)
+    axis = alt.Axis(values=powers, labelExpr=written(powers), grid=True, labelOverlap=True)
 
     def across(field: str) -> alt.X:
         return alt.X(f"{field}:Q").title("milliseconds per round (log scale)").scale(scale).axis(axis)
@@ -177,14 +176,24 @@ def bounded(
     lines = base.encode(
         color=colour(looks, there), strokeDash=dashes(looks, there), opacity=seen(1, 0.1), tooltip=tooltip
     )
-    last = int(_ends(curve, "t")[1])
-    highest = base.transform_filter(f"datum.t == {last}").transform_aggregate(value="max(value)", groupby=["kind", "t"])
+    # Each kind is named where its longest line ends: a regret that becomes negative ends before the last round.
+    drawn = thinned(curve).with_columns(last=pl.col("t") == pl.col("t").max().over("kind"))
+    drawn = drawn.with_columns(named=pl.col("last") & (pl.col("value") == pl.col("value").max().over("kind", "last")))
+    middle = sum(_ends(curve, "t")) / 2
+    late = f"datum.t > {middle}"
+    name = alt.MarkDef(
+        type="text",
+        baseline="middle",
+        align=alt.ExprRef(f"{late} ? 'right' : 'left'"),
+        dx=alt.ExprRef(f"{late} ? -2 : 7"),
+        dy=alt.ExprRef(f"{late} ? -9 : 0"),
+    )
     layers: list[alt.Chart] = [
         lines.transform_filter("datum.kind == 'regret'").mark_line(strokeWidth=2.2, point=dots_of(curve)),
         lines.transform_filter("datum.kind == 'bound'").mark_line(strokeWidth=1, point=dots_of(curve, size=20)),
-        highest.mark_text(align="right", dx=-2, dy=-9).encode(text="kind:N"),
+        base.properties(mark=name).transform_filter("datum.named").encode(text="kind:N"),
     ]
-    return panel(layers, thinned(curve), title, height)
+    return panel(layers, drawn.drop("last"), title, height)
 
 
 def drawn_rounds(rounds: int, at_most: int = DRAWN) -> list[int]:

@@ -116,10 +116,12 @@ def calibration(found: Sequence[Honesty], looks: Mapping[str, Style]) -> str:
         )
     caption = (
         "<p>A policy states intervals for outcomes, and probabilities that promises are kept. This table compares both "
-        "with the truth. A run counts once, however long it is, because a mistake lasts for the whole run. The test "
-        "calls an honest policy overconfident with a probability of at most 1 %. It tolerates intervals that are a "
-        "tenth too narrow, and 1.2 times as many broken promises as expected. “Too few to tell” means that the runs "
-        "are too few to see even a large error: add runs.</p>"
+        "with the truth. Output 1 is what is earned, output 2 what groups care about; <b>inside 95&nbsp;%</b> is the "
+        "share of picked items whose expected outcome lies in the interval that should contain 95&nbsp;% of them. A "
+        "run counts once, however long it is, because a mistake lasts for the whole run. The test calls an honest "
+        "policy overconfident with a probability of at most 1 %. It tolerates intervals that are a tenth too narrow, "
+        "and 1.2 times as many broken promises as expected. “Too few to tell” means that the runs are too few to see "
+        "even a large error: add runs.</p>"
     )
     body = []
     for one in found:
@@ -215,7 +217,7 @@ K (=K: exactly so many; W: whole groups), noise n, and whether groups have caps.
 <h3>Problem by problem</h3>
 {_table(found, described)}
 {"".join(_failures(policy, mine, described) for policy, mine in found.items())}"""
-    return part("problems", "Problem by problem", body, opened=True)
+    return part("problems", "Problem by problem", body)
 
 
 def _overview(found: Mapping[str, pl.DataFrame]) -> str:

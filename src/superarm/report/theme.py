@@ -126,7 +126,8 @@ def styles(frame: pl.DataFrame) -> dict[str, Style]:
     blend = 1.0 if len(variants) == 1 else 0.4
     for base, names in variants.items():
         own = plain[base]
-        dashes = [dash for dash in _DASHES if dash != own.dash]
+        others = {style.dash for style in plain.values()}
+        dashes = [dash for dash in _DASHES if dash not in others] or list(_DASHES)
         for rank, name in enumerate(names):
             share = rank / max(1, len(names) - 1)
             light = _between((own.light, _between(_RAMP_LIGHT, share)), blend)

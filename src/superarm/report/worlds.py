@@ -38,13 +38,15 @@ def honesty(found: pl.DataFrame, looks: Mapping[str, theme.Style]) -> Figure:
     policies = stating["policy"].unique(maintain_order=True).to_list()
     low = float(min(stating.select(pl.min_horizontal("kept", "stated"))["kept"].to_list(), default=0.0))
     drawn = tuple(_panel(stating.filter(pl.col("policy") == policy), looks, policy, low) for policy in policies)
+    alone = "; a kind with one run has no bar, and is too small to tell" if (stating["runs"] == 1).any() else ""
     said = [f"{row['policy']} kept {number(row['kept'])}, stated {number(row['stated'])}" for row in _ends(stating)]
     return Figure(
         name="worlds",
         title="Promises kept and stated, by what is wrong",
         caption="For each kind of world, the share of the touched groups that kept their promise (dot, with ± two "
         "standard errors clustered by run) and the mean probability that the policy stated (tick). A dot left of its "
-        "tick by more than its bar is a policy that was too sure. Only policies that state probabilities are drawn. "
+        f"tick by more than its bar is a policy that was too sure{alone}. Only policies that state probabilities are "
+        "drawn. "
         "In kinds with an asterisk, no outcome can show what is wrong.",
         alternative=f"Shares over {TOGETHER}: {'; '.join(said)}.",
         panels=drawn,
@@ -57,13 +59,13 @@ def honesty(found: pl.DataFrame, looks: Mapping[str, theme.Style]) -> Figure:
 def _panel(mine: pl.DataFrame, looks: Mapping[str, theme.Style], policy: str, low: float) -> alt.LayerChart:
     error = 2 * pl.col("kept_error").fill_null(0.0)
     rows = mine.with_columns(low=(pl.col("kept") - error).clip(low, 1.0), high=(pl.col("kept") + error).clip(low, 1.0))
-    scale = alt.Scale(domain=[low, 1.0], nice=False)
+    scale = alt.Scale(domain=[low, 1.0], nice=False, padding=8)
 
     def across(field: str) -> alt.X:
         return alt.X(f"{field}:Q").title("share of promises").scale(scale).axis(format=".0%", tickCount=4)
 
     base = alt.Chart().encode(
-        y=alt.Y("kind:N").title(None).sort(None).axis(labelLimit=170, grid=False),
+        y=alt.Y("kind:N").title(None).sort(None).axis(labelLimit=170, grid=True),
         color=colour(looks, ()),
         opacity=seen(1, 0.15),
         tooltip=[
@@ -105,9 +107,12 @@ def section(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
 <p>Every run is a world of its own, in which something is not as the policies were told. Kept: the share of the \
 touched groups that kept their promise by the expected outcomes, pooled over runs; stated: the mean probability that \
 the policy gave them; certified, broken: of the groups of which it was as sure as it was asked to be, how many broke. \
-For kinds with an asterisk, no outcome can show what is wrong. Figures after ± are standard errors clustered by run.</p>
+Reward is the mean of the runs' shares, so that every world counts as much; at the top of the page the rewards of all \
+runs are added first, so that worlds with large rewards count for more. What each kind means stands under \
+<a href="#settings">Settings and versions</a>; for those with an asterisk, no outcome can show what is wrong. Figures \
+after ± are standard errors clustered by run.</p>
 {"".join(tables)}"""
-    return part("worlds_by_kind", "Kind by kind", told, opened=True)
+    return part("worlds_by_kind", "Kind by kind", told)
 
 
 def _row(kind: str, row: Mapping[str, Any]) -> str:

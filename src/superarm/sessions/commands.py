@@ -47,7 +47,9 @@ def _session(file: Path, name: str, said: bool = True) -> Iterator[Session]:
 def list_sessions(file: File, as_json: Json = False) -> None:
     """List the sessions of a file, and the progress of each."""
     with plain_errors():
-        table = Table("session", "policy", "decisions", "waiting", box=None, pad_edge=False, header_style="bold")
+        table = Table("session", "policy", box=None, pad_edge=False, header_style="bold")
+        for count in ("decisions", "waiting"):
+            table.add_column(count, justify="right")
         place, rows = from_command("FILE", file), []
         for name in session_names(place):
             with Session.open(place, name=name) as held:

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
+COUNTS = ("t", "arms", "missing")  # stand at the right of their columns
 HEAD = ("decision", "t", "date", "kind", "state", "arms", "missing", "key")
 
 
 def decision_lines(frame: pl.DataFrame) -> list[str]:
     """A head and one line for every row of :meth:`superarm.Session.decisions`; what may be long comes last."""
     rows = [HEAD, *(_words(row) for row in frame.iter_rows(named=True))]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [" ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    places = [
+        (str.rjust if head in COUNTS else str.ljust, max(map(len, column)))
+        for head, column in zip(HEAD, zip(*rows, strict=True), strict=True)
+    ]
+    return [" ".join(put(word, width) for word, (put, width) in zip(row, places, strict=True)).rstrip() for row in rows]
 
 
 def _words(row: dict[str, Any]) -> Sequence[str]:

@@ -21,6 +21,7 @@ STEP = 20  # pixels of a row
 # Of Okabe and Ito, which stay apart for colour-blind readers; each also has a shape of its own.
 COLOURS = ("#0072b2", "#767676", "#bf8400", "#d55e00", "#6a2fa0", "#56b4e9", "#009e73")
 SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right", "triangle-down")
+PRICE = "#4d4d4d"  # a colour that no state of an arm has
 PICKED = "picked"
 
 
@@ -74,7 +75,7 @@ def _arms(arms: Sequence[PickedArm], runners_up: Sequence[RunnerUp], picked: int
     colour = alt.Color(
         "state:N",
         scale=alt.Scale(domain=there, range=[COLOURS[i] for i in places]),
-        legend=alt.Legend(title=None, symbolSize=80),
+        legend=alt.Legend(title=None, symbolSize=80, symbolOpacity=1),
     )
     shape = alt.Shape("state:N", scale=alt.Scale(domain=there, range=[SHAPES[i] for i in places]), legend=None)
     tips = ["name:N", "state:N", "index:Q", "mean:Q", "std:Q", "why:N"]
@@ -147,7 +148,7 @@ def _prices(prices: Sequence[tuple[str, Price | None, str | None]]) -> Any:
     base = alt.Chart(alt.InlineData(values=rows))
     y = _y()
     return alt.layer(
-        base.mark_bar(height=10, color=COLOURS[2]).encode(
+        base.mark_bar(height=10, color=PRICE).encode(
             x=_x("gain", "gained if the promise alone were dropped; line: at most"),
             y=y,
             tooltip=["said:N", "gain:Q", "at_most:Q"],

@@ -113,17 +113,17 @@ def plural(number: float, word: str) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """A share, with a place after the point where it is near an end; never 100 % where something is missing.
+    r"""A share, with a place after the point where it is near an end; never 100 % where something is missing.
 
     >>> percent(995, 1000), percent(1, 3), percent(1, 1), percent(0, 0), percent(99999, 100000)
-    ('99.5 %', '33 %', '100 %', '–', '99.9 %')
+    ('99.5\xa0%', '33\xa0%', '100\xa0%', '–', '99.9\xa0%')
     """
     if not whole:
         return DASH
     share = 100.0 * part / whole
     if 0.0 < share < 100.0 and (share < 10.0 or share > 90.0):
-        return f"{min(max(share, 0.1), 99.9):.1f} %"
-    return f"{share:.0f} %"
+        return f"{min(max(share, 0.1), 99.9):.1f}\u00a0%"
+    return f"{share:.0f}\u00a0%"
 
 
 def expected(value: float) -> str:
