@@ -112,7 +112,7 @@ def test_the_warning_is_above_what_is_folded_and_in_the_terminal(frame, found):
     page = pages.page(frame, manifest(frame), [], ())
     banner = page.index("<strong>Overconfident.</strong>")
     assert banner < page.index("<details")
-    for part in ("oclok-ucb (5", "% of output 2)", "cautious (", "broken,", "noise_std", "chapter on calibration"):
+    for part in ("oclok-ucb (5", "% of what groups get)", "cautious (", "broken,", "noise_std", "docs/calibration.md"):
         assert part in page[banner : page.index("<details")]
     line = warning(frame)
     assert line.startswith("overconfident: cautious (certified rounds), oclok-ucb;")

@@ -26,9 +26,10 @@ from superarm.report.ticks import up_to, written, zero_and_decades
 
 WINDOW = 10  # rounds that a point of the coverage chart looks back on
 OUTPUTS = {1: "covered_1", 2: "covered_2"}
+OF_OUTPUTS = {1: "what is earned", 2: "what groups get"}
 WHAT_TO_DO = (
     "Learn the hyperparameters from the data (or shorten the lengthscale), and raise noise_std if repeated outcomes "
-    "scatter more than it says. The chapter on calibration of the documentation shows how to check a log of your own."
+    "scatter more than it says. docs/calibration.md shows how to check a log of your own."
 )
 
 
@@ -94,7 +95,7 @@ def warnings(found: Iterable[Honesty]) -> list[str]:
     """What a reader must know before trusting the figures: a sentence on intervals, and one on promises."""
     found = tuple(found)
     narrow = [
-        f"{one.policy} ({', '.join(f'{100 * v.observed:.0f} % of output {j}' for j, v in wrong)})"
+        f"{one.policy} ({', '.join(f'{100 * v.observed:.0f} % of {OF_OUTPUTS[j]}' for j, v in wrong)})"
         for one in found
         if (wrong := [(j, v) for j, v in enumerate(one.intervals, 1) if v.finding is Finding.OVERCONFIDENT])
     ]

@@ -93,9 +93,10 @@ def summary(table: pl.DataFrame, looks: Mapping[str, Style]) -> str:
     caption = (
         "<p>Some numbers appear twice, computed in two ways. <b>Mean of runs</b>: a ratio for each run, then their "
         "mean ± one sample standard deviation. <b>Pooled</b>: sums over all runs first, then one ratio, as at the top "
-        "of the page; a run in which there was little to earn counts for little. Regrets are summed over the rounds of "
-        "a run. <b>Super-arm regret</b> is the reward missed, beside the clairvoyant’s. It is "
-        "negative where a policy earned more by breaking promises; the positive part counts only rounds with less.</p>"
+        "of the page; a run in which there was little to earn counts for little, in the ratio and in its spread. "
+        "Regrets are summed over the rounds of a run. <b>Super-arm regret</b> is the reward missed, beside the "
+        "clairvoyant’s. It is negative where a policy earned more by breaking promises; the positive part counts only "
+        "rounds with less.</p>"
     )
     how = (
         "<p>Broken promises beside those that the policy expected to break, by the probabilities that it stated; how "

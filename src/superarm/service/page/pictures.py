@@ -37,6 +37,12 @@ def _promises(found: Whole) -> Child:
         f"Promises touched by decisions: {sums['kept']:,.0f} kept, {sums['broken']:,.0f} broken, "
         f"{sums['unknown']:,.0f} not known yet"
     )
+    kept = percent(sums["kept"], known)
+    judged = (
+        f"{kept} of the {plural(known, 'promise')} that can be judged were kept."
+        if known
+        else "None can be judged yet."
+    )
     rows = [
         (axis.name(n), *(number(part.values[n]) for part in parts),
          percent(each.sums["kept"], each.sums["kept"] + each.sums["broken"]))
@@ -47,8 +53,8 @@ def _promises(found: Whole) -> Child:
         "promises",
         charts.legend(parts),
         charts.columns("promises", said, axis, parts, unit="promises"),
-        f"{percent(sums['kept'], known)} of the {plural(known, 'promise')} that can be judged were kept. A promise is "
-        "judged once all outcomes of its group have come; noise can decide those near their thresholds.",
+        f"{judged} A promise is judged once all outcomes of its group have come; noise can decide those near their "
+        "thresholds.",
         table("Promises over time, in numbers", heads, rows, figures=(1, 2, 3, 4)),
     )
 
@@ -56,7 +62,9 @@ def _promises(found: Whole) -> Child:
 def _stated(found: Whole) -> Child:
     sums, verdict = found.glance.sums, found.glance.verdict
     if not sums["stated"]:
-        return tag("p", "Nothing can be compared yet: the policy states no probabilities, or no outcomes have come.")
+        return tag(
+            "p", "Nothing can be compared yet: the policy states no probabilities, or no promise can be judged yet."
+        )
     axis = _axis(found)
     stated = list(accumulate(each.sums["predicted"] for each in found.bins))
     observed = list(accumulate(each.sums["observed"] for each in found.bins))

@@ -46,7 +46,7 @@ def _table(frame: Frame, found: Sequence[Glance], now: float) -> Html:
     heads = (
         "Session",
         "Promises kept",
-        "They break",
+        "Promises break",
         "Waiting",
         "Oldest waits for",
         "Decisions",

@@ -52,7 +52,8 @@ def _promises(found: Glance) -> str:
         return f"{made} {'has' if sums['decisions'] == 1 else 'have'} been made; no promise to a group was touched."
     if not known:
         touched = plural(sums["unknown"], "promise")
-        return f"{made}, {touched}; whether they were kept is not known yet, as no outcomes have come."
+        later = "a promise is judged once all outcomes of its group have come"
+        return f"{made}, {touched}; whether they were kept is not known yet: {later}."
     kept = f"{percent(sums['kept'], known)} of {plural(known, 'promise')} were kept"
     if known == 1:
         kept = f"the one promise that can be judged was {'kept' if sums['kept'] else 'broken'}"
