@@ -325,6 +325,8 @@ def test_a_subset_is_spread_and_has_close_pairs():
     assert np.ptp(scaled, axis=0).min() > 3.0
     np.testing.assert_array_equal(subset(x[:100], 100), np.arange(100))
     assert len(subset(np.zeros((300, 2)), 101)) == 101
+    far = x * [1.0, 1e200]  # its square is no number
+    assert len(subset(far, 100)) == 100
 
 
 def test_a_subset_costs_little_and_tells_enough():

@@ -1,5 +1,6 @@
 """The latest outcomes row by row."""
 
+import dataclasses
 import subprocess
 import sys
 
@@ -42,6 +43,11 @@ def test_only_the_latest_rows_are_kept(monkeypatch):
     assert (len(log), log.total, log.whole) == (30, 60, False)
     assert whole.whole
     assert set(log.rounds) == {3.0, 4.0, 5.0}
+
+
+def test_a_sample_is_taken_of_features_whose_squares_are_no_numbers():
+    log = filled(30)
+    assert len(dataclasses.replace(log, contexts=log.contexts * 1e200).sample(0, 100)) == 100
 
 
 def test_a_sample_takes_whole_groups_of_rounds_and_is_the_same_again():

@@ -34,6 +34,15 @@ def test_a_season_is_adopted_foretold_and_told():
         assert error < 0.25, "of truths that are some 1 away from 0, and swell by 0.6 of it"
 
 
+def test_a_season_takes_the_place_of_a_drift_that_it_was_taken_for():
+    data = [(round, arms, values + np.sin(2 * np.pi * round.t / 7)) for round, arms, values in stream(Truth(), 24)]
+    model, posterior = learnt(*fresh_model(None), data[:8], WEEKLY)
+    assert model.drifts, "before a week has come round"
+    model, _ = learnt(model, posterior, data[8:], WEEKLY)
+    assert [shape.periods for shape in model.shapes] == [(7,), (7,)]
+    assert not model.drifts
+
+
 def test_none_is_adopted_without_one_or_unasked():
     model, _ = learnt(*fresh_model(PRIOR), stream(Truth(), 16), WEEKLY)
     assert model.shapes is None or not any(shape.seasons for shape in model.shapes)

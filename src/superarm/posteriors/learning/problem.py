@@ -32,6 +32,8 @@ WORTHWHILE = 0.05
 AT_THE_LIMIT = 1e-6
 # The objective, to be minimised, of hyperparameters that give no finite density.
 HOPELESS = 1e25
+# Features beyond count as this: squares of their distances are numbers.
+FARTHEST = 1e140
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -252,6 +254,7 @@ def subset(contexts: Array, at_most: int) -> IntArray:
         return np.arange(n)
     from scipy.spatial import cKDTree
 
+    contexts = np.clip(contexts, -FARTHEST, FARTHEST)
     scale = contexts.std(axis=0)
     scaled = contexts / np.where(scale > 0, scale, 1.0)
     neighbours = half + cKDTree(scaled[half:]).query(scaled[:half])[1]

@@ -141,7 +141,7 @@ class Rivals:
             yield replace(now, memory=memory, even=even), replace(given, memory=guess, even=even), needed
 
     def seasons(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
-        """One season more, of those that were asked for and have come round, or one less."""
+        """One season more, of those that were asked for and have come round, also in place of a drift, or one less."""
         for period in self.periods:
             if period in now.periods:
                 seasons = tuple(each for each in now.seasons if each[0] != period)
@@ -152,6 +152,9 @@ class Rivals:
             guess = tuple((each, SEASON) for each, _ in seasons)
             needed = ADOPTED if len(seasons) > len(now.seasons) else 0.0
             yield replace(now, seasons=seasons), replace(given, seasons=guess), needed
+            if now.memory and needed:  # what returns looks like a drift until it has come round
+                still = partial(replace, memory=0.0, even=False)
+                yield still(now, seasons=seasons), still(given, seasons=guess), needed
 
     def effects(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """Other group effects than the present ones."""
