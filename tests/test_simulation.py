@@ -293,3 +293,44 @@ def test_an_optimum_that_is_not_proved_is_said(monkeypatch):
 @pytest.mark.filterwarnings("error")
 def test_a_proved_optimum_needs_no_word():
     assert set(simulate(sa.CUCB(), SMALL, rounds=3)["optimal_status"]) == {"OPTIMAL"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"rounds": lambda self, rng: None}, "environment.rounds: expected rounds, one after the other, got None"),
+        ({"rounds": lambda self, rng: iter([1])}, "environment.rounds: expected superarm.Round objects, got 1"),
+        ({"outcomes": lambda self, round, rng: np.zeros(len(round))}, r"environment.outcomes: .* got shape \("),
+        ({"outcomes": lambda self, round, rng: np.zeros((1, 2))}, r"environment.outcomes: .* got shape \(1, 2\)"),
+        ({"outcomes": lambda self, round, rng: np.zeros((len(round) + 1, 2))}, "environment.outcomes: .* one row per"),
+        ({"outcomes": lambda self, round, rng: None}, "environment.outcomes: .* one row per arm of the round"),
+    ],
+)
+def test_an_environment_that_gives_something_else_is_named(changed, said):
+    class Wild:
+        def select(self, round):
+            return [0]
+
+        def update(self, round, arms, outcomes):
+            pass
+
+    environment = type("Other", (Federated,), changed)(clients=6, requests=20, most_requests=3)
+    with pytest.raises(sa.errors.InvalidArgument, match=said):
+        simulate(Wild(), environment, rounds=2)
+
+
+def test_outcomes_may_be_lists_in_which_something_is_missing():
+    class Listing(Federated):
+        def outcomes(self, round, rng):
+            return [[None, 1.0]] * len(round)
+
+    class Noting:
+        def select(self, round):
+            return [0, 1]
+
+        def update(self, round, arms, outcomes):
+            met.append(outcomes)
+
+    met = []
+    simulate(Noting(), Listing(clients=6, requests=20, most_requests=3), rounds=1)
+    np.testing.assert_array_equal(met, [[[np.nan, 1.0]] * 2])

@@ -7,13 +7,13 @@ import time
 import warnings
 import zlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from superarm.arguments import Array, IntArray, Seed, seed_number, weight, whole_number
+from superarm.arguments import Array, IntArray, Seed, as_floats, seed_number, weight, whole_number
 from superarm.calibration import covered
 from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument, safe_repr
@@ -63,11 +63,11 @@ def play(
     arrivals, noise = stream(seed, "arrivals"), stream(seed, "noise")
     delay, waiting = _delay(environment), deque[tuple[Round, IntArray, Array]]()
     ours = type(policy).__module__.partition(".")[0] == __name__.partition(".")[0]
-    for round in itertools.islice(environment.rounds(arrivals), rounds):
+    for round in itertools.islice(_rounds(environment, arrivals), rounds):
         start = time.perf_counter()
         selection = selection_of(policy.select(round), round, checked=ours)
         selected = time.perf_counter()
-        waiting.append((round, selection.arms, environment.outcomes(round, noise)[selection.arms]))
+        waiting.append((round, selection.arms, _outcomes(environment, round, noise)[selection.arms]))
         observed = time.perf_counter()
         if len(waiting) > delay:
             policy.update(*waiting.popleft())
@@ -109,6 +109,26 @@ def selection_of(answer: Any, round: Round, *, checked: bool = False) -> Selecti
     return claiming_nothing(
         allowed("policy", "a policy whose select returns a Selection or arms", answer, round), solver="custom"
     )
+
+
+def _rounds(environment: Environment, rng: np.random.Generator) -> Iterator[Round]:
+    """The rounds of an environment, which may be anybody's."""
+    given: Any = environment.rounds(rng)
+    if not isinstance(given, Iterable):
+        raise InvalidArgument("environment.rounds", "rounds, one after the other", safe_repr(given))
+    for round in given:
+        if not isinstance(round, Round):
+            raise InvalidArgument("environment.rounds", "superarm.Round objects", safe_repr(round))
+        yield round
+
+
+def _outcomes(environment: Environment, round: Round, rng: np.random.Generator) -> Array:
+    """(M, 2) of all arms; a policy of anybody's would get those of another shape as they are."""
+    expected = f"numbers of shape ({len(round)}, 2), one row per arm of the round, picked or not"
+    found = as_floats("environment.outcomes", environment.outcomes(round, rng), expected)
+    if found.shape != (len(round), 2):
+        raise InvalidArgument("environment.outcomes", expected, f"shape {found.shape}")
+    return found
 
 
 def _delay(environment: Environment) -> int:

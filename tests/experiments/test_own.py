@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,6 +109,8 @@ def test_an_environment_that_cannot_be_copied_is_refused():
 
 def test_names_are_those_of_the_studies_with_their_settings():
     assert set(BY_NAME) <= set(POLICIES)
+    page = (Path(__file__).parents[2] / "docs" / "own_studies.md").read_text(encoding="utf-8")
+    assert [name for name in BY_NAME if f"`{name}`" not in page] == ["clairvoyant"]
     own = study({"mine": "cautious confidence=0.9", "theirs": "cautious"}, SMALL, rounds=2)
     setting = Setting(rounds=2, seed=0, environment=SMALL)
     assert [own.policies[name](setting).confidence for name in ("mine", "theirs")] == [0.9, 0.99]
@@ -162,6 +165,31 @@ def test_names_that_people_cannot_tell_apart_are_refused(name):
         study({"mine": First}, SMALL, rounds=2, title="\ud800")
 
 
+@pytest.mark.parametrize("name", ["constructor", "toString", "__proto__"])
+def test_names_that_break_charts_are_refused(name):
+    with pytest.raises(InvalidArgument, match="names that charts can draw"):
+        study({name: First}, SMALL, rounds=2)
+
+
+def test_two_names_that_look_the_same_are_refused():
+    with pytest.raises(InvalidArgument, match="names that look different"):
+        study({"caf\u00e9": First, "cafe\u0301": First}, SMALL, rounds=2)
+
+
+def test_a_policy_that_cannot_be_copied_is_refused():
+    policy = First()
+    policy.lock = threading.Lock()
+    with pytest.raises(InvalidArgument, match="policies: expected for mine an object that can be copied, or a class"):
+        study({"mine": policy}, SMALL, rounds=2)
+
+
+def test_a_function_that_gives_one_policy_again_and_again_is_refused():
+    # It would learn in all runs of a process, so that results would depend on which process plays what.
+    policy = First()
+    with pytest.raises(InvalidArgument, match="policies: expected for mine a function that makes a new policy"):
+        study({"mine": lambda: policy}, SMALL, rounds=2)
+
+
 def test_names_may_be_of_any_language():
     policies = {"🦄 ünï 漢字, 100 %": First, "می\u200cسرد": First, "<b>": First}
     assert study(policies, SMALL, rounds=2, name="my study, 2").name == "my study, 2"
@@ -206,6 +234,13 @@ def test_a_study_in_a_file(tmp_path):
     ]:
         with pytest.raises(InvalidArgument, match=said):
             study_by_name(place)
+
+
+def test_a_study_in_a_file_imports_what_lies_beside_it(tmp_path, monkeypatch):
+    (tmp_path / "beside_the_study.py").write_text(STUDY)
+    (tmp_path / "study.py").write_text("from beside_the_study import study")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert list(study_in(str(tmp_path / "study.py")).policies) == ["mine", "clairvoyant"]
 
 
 @pytest.mark.parametrize(

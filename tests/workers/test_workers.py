@@ -61,6 +61,26 @@ def test_only_a_task_that_kills_its_process_again_is_lost():
         assert sorted(workers.unordered(contract.refuses, [0], workers.share(None))) == [(0, 0)]
 
 
+class Unsendable(Exception):
+    """Its pickle holds one argument, and it takes two."""
+
+    def __init__(self, one, two):
+        super().__init__(f"{one} and {two}")
+
+
+def fail(shared, item):
+    error = Unsendable(item, shared)
+    error.add_note("in this task")
+    raise error
+
+
+def test_an_error_that_cannot_be_sent_is_told_by_another(two):
+    with pytest.raises(RuntimeError, match="Unsendable: 1 and 2") as found:
+        list(two.unordered(fail, [1], two.share(2)))
+    assert found.value.__notes__ == ["in this task"]
+    assert ", in fail" in str(found.value.__cause__)  # where it was raised
+
+
 def test_what_is_shared_is_mapped_read_only_and_removed(two):
     shared = two.share(np.ones((100, 3)))
     path = Path(shared.handle.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 from superarm.errors import InvalidArgument, safe_repr
@@ -10,6 +11,11 @@ from superarm.experiments.paper import STUDIES
 
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, formats, halves of signs, and ends of lines
 JOINERS = "\u200c\u200d"  # which some scripts are not written without
+# Every object of JavaScript has these, so a chart that looks up the line of a policy of this name finds no line.
+OF_SCRIPTS = (
+    *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__", "constructor"),
+    *("hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf"),
+)
 
 
 def checked_study(name: Any) -> str:
@@ -38,7 +44,17 @@ def checked_policy(name: Any) -> str:
         raise InvalidArgument("policies", "text as names", safe_repr(name))
     if name != name.strip() or not is_seen(name):
         raise InvalidArgument("policies", "names without invisible characters or spaces at their ends", ascii(name))
+    if name in OF_SCRIPTS:
+        raise InvalidArgument("policies", "names that charts can draw, other than words of JavaScript", name)
     return name
+
+
+def checked_apart(names: Iterable[Any]) -> None:
+    """Refuse two names that look the same, because a letter with its accent is one sign in one and two in the other."""
+    known: dict[str, str] = {}
+    for name in (each for each in names if isinstance(each, str)):
+        if (twin := known.setdefault(unicodedata.normalize("NFC", name), name)) != name:
+            raise InvalidArgument("policies", "names that look different", f"{twin!a} and {name!a}")
 
 
 def is_seen(text: str) -> bool:

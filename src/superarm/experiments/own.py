@@ -18,7 +18,7 @@ from superarm.environments.environment import Environment
 from superarm.errors import InvalidArgument, SuperarmError, has_repr, safe_repr
 from superarm.experiments.experiment import BENCHMARK, Experiment, Maker, Setting, named
 from superarm.experiments.fingerprint import fingerprint
-from superarm.experiments.names import checked_policy, checked_study, checked_title
+from superarm.experiments.names import checked_apart, checked_policy, checked_study, checked_title
 from superarm.policies.baselines.acc_ucb import ACCUCB
 from superarm.policies.baselines.cc_mab import CCMAB
 from superarm.policies.baselines.cucb import CUCB
@@ -65,8 +65,8 @@ def study(
     ----------
     policies
         a mapping from names that you choose to policies. Each is a class or function that makes a policy for every run,
-        from the run's seed or without arguments; or a policy, which is copied for every run; or a name that
-        ``superarm list`` shows, with settings if you like ("cautious confidence=0.95"), which gets no prior knowledge.
+        from the run's seed or without arguments; or a policy, which is copied for every run; or the name of a policy of
+        superarm that needs no prior knowledge, with settings if you like ("cautious confidence=0.95").
         The clairvoyant is always added, because rewards are relative to its reward.
     environment
         an environment, of which every policy gets its own copy in every run; or a function that makes one from the
@@ -91,6 +91,7 @@ def study(
     zeta = weight("zeta", zeta)
     name, title = checked_study(name), checked_title(title)
     makers: dict[str, Maker] = {}
+    checked_apart(policies)
     for each, made in policies.items():
         if checked_policy(each) == BENCHMARK and made != BENCHMARK:
             raise InvalidArgument("policies", f"another name than {BENCHMARK}, which every study has", safe_repr(each))
@@ -100,8 +101,11 @@ def study(
     makers[BENCHMARK] = BY_NAME[BENCHMARK]
     world = partial(_environment, environment)
     trial = Setting(rounds=rounds, seed=0, environment=world(0))
-    for make in makers.values():
-        make(trial)  # what cannot be made is refused now, not in the midst of a run
+    for each, make in makers.items():
+        # What cannot be made is refused now, not in the midst of a run, and so is what would learn in all of them.
+        if make(trial) is make(trial) is not policies.get(each):
+            expected = f"for {each} a function that makes a new policy whenever it is called, or the policy itself"
+            raise InvalidArgument("policies", expected, "the same one again")
     return Experiment(
         name=name,
         title=title or "A comparison of " + ", ".join(policies),
@@ -155,6 +159,9 @@ def _module(where: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    beside = str(path.absolute().parent)
+    if beside not in sys.path:
+        sys.path.insert(0, beside)  # as Python does for the file that it runs; workers take it over
     sys.modules[module.__name__] = module  # data classes look there
     try:
         spec.loader.exec_module(module)
@@ -179,7 +186,7 @@ def _line_of(error: Exception, path: Path) -> int | None:
 
 def _checked(name: str, made: Made) -> Callable[..., Any]:
     if isinstance(made, Policy) and not isinstance(made, type):
-        return partial(copy.deepcopy, made)
+        return partial(_copy, "policies", f"for {name} an object that can be copied, or a class that makes one", made)
     if not isinstance(made, str) and callable(made):
         if _parameters(made) == ["round"]:  # a rule where a maker belongs, and a seed is no round
             expected = f"a policy for {name}: superarm.Rule makes one from a function of the round"
@@ -199,7 +206,9 @@ def _policy(name: str, make: Callable[..., Any], setting: Setting) -> Policy:
 
 def _environment(environment: World, seed: int) -> Environment:
     if isinstance(environment, Environment) and not isinstance(environment, type):
-        return _copy(environment)
+        expected = "an object that can be copied, or a function of a seed that makes one"
+        copied: Environment = _copy("environment", expected, environment)
+        return copied
     if not callable(environment):
         expected = "an object with rounds, expected_outcomes and outcomes, or a function of a seed that makes one"
         raise InvalidArgument("environment", expected, safe_repr(environment))
@@ -210,13 +219,12 @@ def _environment(environment: World, seed: int) -> Environment:
     return found
 
 
-def _copy(environment: Environment) -> Environment:
-    """One that may draw from a generator of its own, or count its rounds, and leaves nothing to the next policy."""
+def _copy(argument: str, expected: str, thing: Any) -> Any:
+    """One that may draw from a generator of its own, or count its rounds, and leaves nothing to the next run."""
     try:
-        return copy.deepcopy(environment)
+        return copy.deepcopy(thing)
     except (TypeError, ValueError, RecursionError) as error:
-        expected = "an object that can be copied, or a function of a seed that makes one"
-        raise InvalidArgument("environment", expected, f"{safe_repr(environment)} ({error})") from error
+        raise InvalidArgument(argument, expected, f"{safe_repr(thing)} ({error})") from error
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from superarm.workers.kept import Kept, found
 from superarm.workers.pools import started
+from superarm.workers.retold import retold
 from superarm.workers.threads import one_thread
 from superarm.workers.workers import Item, R, Shared, not_done
 
@@ -75,7 +76,7 @@ _made: dict[tuple[str, int], Any] = {}  # in a worker: the object that lives the
 
 
 def _asked(make: Kept, number: int, task: Callable[[Any, Item], R], item: Item) -> R:
-    with one_thread():
+    with retold(), one_thread():
         key = make.path, number
         if key not in _made:  # a process that has just begun
             _made[key] = found(make)(number)

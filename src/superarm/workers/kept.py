@@ -27,7 +27,7 @@ def keep(value: object) -> Kept:
     """Write a value down."""
     buffers: list[Any] = []
     spans = []
-    content = _cloudpickle().dumps(value, protocol=5, buffer_callback=buffers.append)
+    content = cloudpickle().dumps(value, protocol=5, buffer_callback=buffers.append)
     with tempfile.NamedTemporaryFile(prefix="superarm-", delete=False) as file:
         for part in (content, *(buffer.raw() for buffer in buffers)):
             begin = file.seek(-(-file.tell() // ALIGNED) * ALIGNED)
@@ -37,7 +37,7 @@ def keep(value: object) -> Kept:
     return Kept(path=file.name, spans=tuple(spans))
 
 
-def _cloudpickle() -> Any:
+def cloudpickle() -> Any:
     """What joblib pickles with, functions of scripts and notebooks too; joblib below 1.6 brings its own."""
     try:
         return import_module("cloudpickle")

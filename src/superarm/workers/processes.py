@@ -14,6 +14,7 @@ from superarm.errors import InvalidArgument, WorkerLost
 from superarm.workers.in_processes import InProcesses
 from superarm.workers.kept import Kept, found, keep, remove
 from superarm.workers.pools import refuse_in_a_pool, started
+from superarm.workers.retold import retold
 from superarm.workers.threads import one_thread
 from superarm.workers.workers import Item, R, S, Shared, not_done
 
@@ -130,5 +131,5 @@ def _handed_over(futures: Iterable[Future[Any]]) -> None:
 
 
 def _done(task: Callable[[Any, Item], R], kept: Kept, item: Item) -> R:
-    with one_thread():
+    with retold(), one_thread():
         return task(found(kept), item)
