@@ -1,4 +1,4 @@
-"""How every chart of this library looks: fonts, axes, greys; who draws one says which colours tell its parts apart."""
+"""The style of every chart of this library: fonts, axes and greys; each chart adds the colours of its parts."""
 
 from __future__ import annotations
 

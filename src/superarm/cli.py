@@ -227,11 +227,11 @@ def fit(
             raise InvalidArgument("out", "a file in an existing folder", str(out))
         names, pair = ([name.strip() for name in each.split(",")] for each in (contexts, outcomes))
         workers = jobs if on is None else on
-        fitted, said = superarm.fit_log(
+        fitted, note = superarm.fit_log(
             storage.read(prior), log, contexts=names, outcomes=pair, workers=workers, learn=learn
         )
         storage.write(fitted, out)
-        console.print(f"{said}\nwritten: {out}", soft_wrap=True, markup=False)
+        console.print(f"{note}\nwritten: {out}", soft_wrap=True, markup=False)
 
 
 @app.command()
@@ -252,7 +252,7 @@ def report(folder: Annotated[Path, typer.Argument(help="A folder that 'superarm 
     with plain_errors():
         from superarm.report.folder import report as write_report
 
-        read(folder)  # or an error, before anything is said
+        read(folder)  # or an error, before anything is printed
         console.print(WRITING)
         written = write_report(folder)
         warn(written.warning)

@@ -31,7 +31,7 @@ from superarm.report.folder import Report, listing, report, table
 from superarm.storage import checked_path
 from superarm.workers.workers import Workers
 
-WIDTH = 100  # of a printed table
+WIDTH = 100  # columns of a printed table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +73,9 @@ class Comparison(Results):
         return text.file.getvalue().rstrip()
 
     def __repr__(self) -> str:
-        # The table and the manifest in full would hide what was compared.
-        told = self.manifest
-        return f"<Comparison of {len(told['policies'])} policies, {told['runs']} x {told['rounds']} rounds>"
+        # In full, the table and the manifest would hide what was compared.
+        policies, runs, rounds = (self.manifest[name] for name in ("policies", "runs", "rounds"))
+        return f"<Comparison of {len(policies)} policies, {runs} x {rounds} rounds>"
 
     def _repr_html_(self) -> str:
         found = listing(summary(theme.checked(self.frame)))

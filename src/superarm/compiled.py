@@ -1,4 +1,4 @@
-"""Compiled loops, loaded when first needed, and the threads of compiled products: one for small ones."""
+"""Compiled loops, loaded when first needed, and the number of threads of matrix products: one for small ones."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any
 
 logger = logging.getLogger("superarm")
 
-NOTICE_AFTER = 4.0  # seconds of waiting for the compiler before a word about it
-NOTICE_AGAIN = 0.5  # seconds between later looks, while loops are only loaded
-# Products from which several threads are worth their start: about 20 milliseconds of one.
+NOTICE_AFTER = 4.0  # seconds of waiting before a notice that loops are compiled
+NOTICE_AGAIN = 0.5  # seconds between later checks, while loops are only loaded
+# Multiplications from which several threads pay for their start: about 20 milliseconds of one.
 LARGE = 1e9
 
 
@@ -35,7 +35,7 @@ def compiled(function: Callable[..., Any]) -> Any:
 def loops(module: str, notice: str) -> ModuleType:
     """A module of compiled loops with its ``warm_up`` done; imported here, because numba takes half a second.
 
-    They are loaded from the disk, or else compiled now; where that takes long, the notice says so.
+    They are loaded from the disk, or else compiled now; if that takes long, the notice is logged.
     """
     done = threading.Event()
     threading.Thread(target=_say_if_compiling, args=(module, notice, done), daemon=True).start()
@@ -60,22 +60,22 @@ def _say_if_compiling(module: str, notice: str, done: threading.Event) -> None:
 
 @cache
 def _libraries() -> tuple[Any, ...]:
-    """What NumPy and SciPy multiply with; looked for when first needed, as it takes milliseconds."""
+    """The BLAS libraries of NumPy and SciPy; searched when first needed, as that takes milliseconds."""
     from threadpoolctl import ThreadpoolController
 
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 class _Turns:
-    """Who multiplies now: any number of threads small products, or one thread a large one.
+    """Lets either any number of threads compute small products, or one thread a large one.
 
-    How many threads a library takes is a number of the whole process, and the last bits of a sum depend on it. Who
-    changed it while others compute would change their results.
+    The number of threads of a library is a setting of the whole process, and the last bits of a sum depend on it. So
+    changing it while another thread computes would change that thread's results.
     """
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self.own = threading.local()  # of each thread: whether it is inside already
+        self.own = threading.local()  # whether this thread is inside already
         self.small, self.large, self.wait = 0, False, 0
         self.several: list[tuple[Any, int]] = []  # libraries that took more than one thread, and how many
 
@@ -107,7 +107,7 @@ _turns = _Turns()
 
 
 def _alone() -> None:
-    """In a process that was forked no other thread is left."""
+    """Start afresh in a forked process, which has no other thread."""
     global _turns
     _back(_turns.several)
     _turns = _Turns()
@@ -131,7 +131,7 @@ def _back(several: list[tuple[Any, int]]) -> None:
 
 
 def _set(lib: Any, threads: int) -> None:
-    # threadpoolctl lets one thread of a process set it, and does nothing for others; here they take turns.
+    # threadpoolctl lets only one thread of a process set it, and ignores the others; here they take turns, so all may.
     getattr(lib, "_real_set_num_threads", lib.set_num_threads)(threads)
 
 
@@ -139,7 +139,7 @@ def _set(lib: Any, threads: int) -> None:
 def suited_to(products: float) -> Iterator[None]:
     """One thread for fewer multiplications than LARGE, where several would wait for each other; else all threads."""
     turns, small = _turns, products < LARGE
-    if getattr(turns.own, "inside", False):  # whoever is inside may go on: one that is large has the process alone
+    if getattr(turns.own, "inside", False):  # nested: the outer call has its turn already
         several = _one_thread() if small and turns.large else []
         try:
             yield

@@ -1,7 +1,7 @@
-"""Contexts of arms as numbers, and what is known of their columns: names, and which of them hold categories.
+"""Contexts of arms as numbers, and their columns: names, and which of them hold categories.
 
-A category is text. Among contexts it is a number that equal text has in every round and process, and no other text: 52
-bits of its hash. So rounds need no list of all categories, and a new one is a number that has not been seen.
+A category is text. Contexts hold a number for it that is the same in every round and process and differs between texts:
+52 bits of its hash. So rounds need no list of all categories, and a new one is a number that has not been seen.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm.arguments import Array, IntArray, as_floats, holds, listed, real_array
-from superarm.errors import InvalidArgument, safe_repr
+from superarm.errors import InvalidArgument, first_few, safe_repr
 from superarm.storage import storable
 from superarm.storage.hashes import keys_of, label_hashes
 
@@ -40,7 +40,7 @@ class Columns:
 
     @property
     def kinds(self) -> Columns:
-        """The same columns whatever categories are in them: what later rounds have in common with this one."""
+        """The columns without their categories, as later rounds share them."""
         return replace(self, labels=tuple(labels and () for labels in self.labels))
 
     def text(self, contexts: Array, column: int) -> npt.NDArray[Any]:
@@ -57,19 +57,19 @@ class Columns:
         return labels, order[places]
 
     def positions(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Where columns of some names are; all are known."""
+        """Places of the columns with these names, all of which exist."""
         return tuple(self.names.index(name) for name in names)
 
     def at(self, places: Sequence[int]) -> Columns:
-        """The columns at some places."""
+        """The columns at these places."""
         return Columns(tuple(self.names[place] for place in places), tuple(self.labels[place] for place in places))
 
     def numbers(self) -> IntArray:
-        """Where the columns of numbers are."""
+        """Places of the columns of numbers."""
         return np.flatnonzero([labels is None for labels in self.labels])
 
     def of(self, rows: Array) -> Columns:
-        """With those categories alone that occur in rows of contexts."""
+        """The columns with only those categories that occur in these rows of contexts."""
         return replace(self, labels=tuple(_present(self, rows, i) for i in range(len(self))))
 
 
@@ -79,10 +79,10 @@ def category_keys(labels: Sequence[str]) -> Array:
 
 
 def contexts_of(contexts: Any, columns: Any = None) -> tuple[Array, Columns | None]:
-    """Contexts (M, D) as a read-only array, and their columns where they have names.
+    """Contexts (M, D) as a read-only array, and their columns if these have names.
 
-    ``contexts`` are numbers of that shape, a frame, or a mapping from names to columns; ``columns`` names what are
-    numbers alone.
+    ``contexts`` are numbers of that shape, a frame, or a mapping from names to columns; ``columns`` gives names to
+    plain numbers.
     """
     table = as_table(contexts)
     if table is None:
@@ -96,7 +96,7 @@ def contexts_of(contexts: Any, columns: Any = None) -> tuple[Array, Columns | No
         array = _checked(array)
         if columns is not None and (columns.names if isinstance(columns, Columns) else tuple(columns)) != known.names:
             raise InvalidArgument(
-                "columns", f"None, because contexts have names: {_few(known.names)}", safe_repr(columns)
+                "columns", f"None, because contexts have names: {first_few(known.names)}", safe_repr(columns)
             )
     array.setflags(write=False)
     return array, known
@@ -111,7 +111,7 @@ def _numbers(contexts: Any) -> Array:
 
 
 def as_table(contexts: Any) -> dict[str, Any] | None:
-    """Columns by name, of a frame or mapping; None where they have none that is text."""
+    """Columns by name, of a frame or mapping; None if it has no names that are text."""
     if isinstance(contexts, Mapping):
         names = list(contexts)
     elif hasattr(contexts, "to_numpy") and hasattr(contexts, "columns"):
@@ -131,7 +131,7 @@ def check_distinct(names: Sequence[str]) -> None:
     """Refuse names of columns that repeat."""
     again = [name for name, count in Counter(names).items() if count > 1]
     if again:
-        raise InvalidArgument("contexts", "columns with distinct names", f"{_few(again)} more than once")
+        raise InvalidArgument("contexts", "columns with distinct names", f"{first_few(again)} more than once")
 
 
 def read_table(table: Mapping[str, Any]) -> tuple[Array, Columns]:
@@ -145,9 +145,9 @@ def read_table(table: Mapping[str, Any]) -> tuple[Array, Columns]:
 
 
 def in_order(contexts: Array, own: Columns | None, known: Columns) -> Array:
-    """Contexts (M, D) with their columns in the order in which others are known.
+    """Contexts (M, D) with their columns in the order of ``known``.
 
-    Without names they count by position, where all that is known are numbers.
+    Contexts without names are matched by position, if all known columns hold numbers.
     """
     wanted = ", ".join(map(repr, known.names))
     if own is None:
@@ -156,12 +156,11 @@ def in_order(contexts: Array, own: Columns | None, known: Columns) -> Array:
         return contexts
     missing = [name for name in known.names if name not in own.names]
     if missing:
-        raise InvalidArgument(
-            "contexts", f"the columns {wanted}, as before", f"none called {_few(missing)}; there are {_few(own.names)}"
-        )
+        came = f"none called {first_few(missing)}; there are {first_few(own.names)}"
+        raise InvalidArgument("contexts", f"the columns {wanted}, as before", came)
     if len(own) > len(known):
         strange = [name for name in own.names if name not in known.names]
-        raise InvalidArgument("contexts", f"only the columns {wanted}, as before", f"also {_few(strange)}")
+        raise InvalidArgument("contexts", f"only the columns {wanted}, as before", f"also {first_few(strange)}")
     places = own.positions(known.names)
     for place, name, is_category in zip(places, known.names, known.categories, strict=True):
         if (own.labels[place] is not None) != is_category:
@@ -171,7 +170,7 @@ def in_order(contexts: Array, own: Columns | None, known: Columns) -> Array:
 
 
 def check_numbers(columns: Columns | None, who: str) -> None:
-    """Refuse categories for those who know numbers alone."""
+    """Refuse categories on behalf of ``who``, which takes only numbers."""
     if columns is not None and any(columns.categories):
         came = f"text in column {columns.names[columns.categories.index(True)]!r}"
         raise InvalidArgument("contexts", f"columns of numbers, because {who} takes no categories", came)
@@ -190,8 +189,8 @@ def as_number_column(column: Any, name: Any) -> Array:
 
 
 def _column(column: Any, name: str) -> tuple[Array, Labels]:
-    """A column as numbers, and its categories where it is text."""
-    if type(column) is list and set(map(type, column)) == {float}:  # most often, of what comes as JSON
+    """A column as numbers, and its categories if it is text."""
+    if type(column) is list and set(map(type, column)) == {float}:  # the usual case for JSON
         values = np.array(column)
         if not np.isnan(values).any():
             return values, None
@@ -212,7 +211,7 @@ def _column(column: Any, name: str) -> tuple[Array, Labels]:
 
 
 def _items(column: Any) -> list[Any] | None:
-    """What a column of text, or of what pandas calls categories, holds; None where it holds numbers."""
+    """The items of a column of text or of pandas categories; None for a column of numbers."""
     kind = str(getattr(column, "dtype", ""))
     values = column.to_numpy() if hasattr(column, "to_numpy") else column
     if isinstance(values, list | tuple):
@@ -227,7 +226,7 @@ def _items(column: Any) -> list[Any] | None:
 
 
 def _odd(items: list[Any]) -> str:
-    """What does not belong in a column of text and other values: the first of the kind that is rarer, or missing."""
+    """The first item that does not belong in a column of mixed kinds: a missing one, or one of the rarer kind."""
     others = [item for item in items if not isinstance(item, str)]
     if any(map(_is_missing, others)):
         return "a missing value"
@@ -241,7 +240,7 @@ def _is_missing(item: Any) -> bool:
 
 
 def _named(contexts: Array, columns: Any) -> Columns:
-    """What is known of the columns of numbers, given their names or all of it."""
+    """Columns of contexts that are numbers, given their names or a ``Columns``."""
     if isinstance(columns, Columns):
         if len(contexts) and len(columns) != contexts.shape[1]:
             raise InvalidArgument("columns", f"{contexts.shape[1]}, one for each feature", f"{len(columns)}")
@@ -262,7 +261,7 @@ def checked_names(argument: str, value: Any) -> tuple[str, ...]:
 
 
 def _present(columns: Columns, rows: Array, column: int) -> Labels:
-    """The categories of a column that occur in rows of contexts, or an error where one is unknown."""
+    """The categories of a column that occur in rows of contexts, or an error if one is unknown."""
     labels = columns.labels[column]
     if labels is None or not len(rows):
         return labels and ()
@@ -283,7 +282,3 @@ def _checked(array: Array) -> Array:
         row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
         raise InvalidArgument("contexts", "finite numbers", f"{array[row]} in row {row}")
     return array
-
-
-def _few(names: Sequence[Any]) -> str:
-    return ", ".join(map(safe_repr, names[:5])) + (f", ... ({len(names)} in all)" if len(names) > 5 else "")

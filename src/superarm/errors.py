@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Sequence
 from types import FrameType
 
 
@@ -16,12 +17,18 @@ def safe_repr(value: object) -> str:
     """``repr(value)`` for the text of an error, or a short description if it has none (a huge integer)."""
     try:
         return repr(value)
-    except Exception:  # whatever it is, the error to be raised matters more
+    except Exception:  # of any kind: the error about to be raised matters more
         return f"a whole number of {value.bit_length()} bits" if isinstance(value, int) else type_of(value)
 
 
+def first_few(values: Sequence[object], most: int = 5) -> str:
+    """The first of some values and how many there are, for the text of an error."""
+    more = f", ... ({len(values)} in all)" if len(values) > most else ""
+    return ", ".join(map(safe_repr, values[:most])) + more
+
+
 def has_repr(value: object) -> bool:
-    """Whether ``repr(value)`` says more than which class it is of and where it lies."""
+    """Whether ``repr(value)`` says more than its class and address."""
     plain: object = object.__repr__
     return type(value).__repr__ is not plain
 
@@ -156,6 +163,6 @@ def warn(message: str) -> None:
 
 
 def _inside(frame: FrameType) -> bool:
-    """Whether it runs code of this package; generated methods of a class count to the module of the class."""
+    """Whether the frame runs code of this package; generated methods belong to the module of their class."""
     package, _, _ = str(frame.f_globals.get("__name__")).partition(".")
     return package == __name__.partition(".")[0]

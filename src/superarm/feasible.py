@@ -18,7 +18,7 @@ PerGroup = int | Mapping[Hashable, int] | IntArray | Array | None
 
 
 class Feasible(Protocol):
-    """The contract of S_t, the allowed super arms: :class:`AtMost`, :class:`Exactly` and :class:`WholeGroups` keep it.
+    """The contract of S_t, the allowed super arms; its members are AtMost, Exactly and WholeGroups.
 
     A super arm is allowed iff its number of arms is within ``totals``, it touches at most ``most_groups`` groups, and
     it takes no more arms of a group than its cap. If groups are picked ``whole``, it takes all arms of each.
@@ -54,7 +54,7 @@ class Feasible(Protocol):
 
 
 class _Counted(ABC):
-    """What limits on the number of arms have in common."""
+    """The shared part of :class:`AtMost` and :class:`Exactly`, which limit the number of arms."""
 
     whole: ClassVar[bool] = False
     k: int | None
@@ -126,7 +126,7 @@ class Exactly(_Counted):
         super().__post_init__()
 
     def totals(self, arms: int) -> tuple[int, int]:
-        return self.k, self.k  # whether or not so many are there
+        return self.k, self.k  # even if the round has fewer arms
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ class WholeGroups:
 
 
 def _count(argument: str, value: Any) -> int:
-    """A number of arms or groups; no round has more than arrays can count, so a larger one says no more."""
+    """A number of arms or groups, cut to what arrays can count, because no round has more."""
     return min(whole_number(argument, value), LARGEST_WHOLE)
 
 

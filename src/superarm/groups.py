@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from superarm.arguments import TIMES, Array, IntArray, real_array, with_masks
-from superarm.errors import InvalidArgument, has_repr, safe_repr
+from superarm.errors import InvalidArgument, first_few, has_repr, safe_repr
 from superarm.storage.hashes import Words, label_hashes
 from superarm.storage.labels import plain
 
-DEEP = 2  # tuples in tuples that are spelled as Python spells them
+DEEP = 2  # levels of nested tuples that are spelled by ``repr``
 ORDERED = (str, bytes, Real, Decimal, date, time, timedelta, *TIMES)
 
 
@@ -81,7 +81,7 @@ class Groups:
         return int(self.sizes.max(initial=0))
 
     def first_places(self, order: IntArray) -> IntArray:
-        """(G,) where each group has its first arm in an order of all arms: by this, equal groups are told apart."""
+        """(G,) place of the first arm of each group in an order of all arms, which breaks ties between groups."""
         first = np.full(len(self), len(self.codes), dtype=np.intp)
         np.minimum.at(first, self.codes[order], np.arange(len(self.codes)))
         return first
@@ -91,10 +91,10 @@ class Groups:
         return self.order[self.starts[group] : self.starts[group + 1]]
 
     def parts(self, arms: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Cut the set ``arms``, ascending, into what it takes of each group.
+        """Split the set ``arms`` (k,), ascending, into one part for each of the g groups that it touches.
 
-        Returns the touched groups, ascending; where the part of each begins in the third, with the end as last; and
-        the arms by group, ascending within.
+        Returns the touched groups (g,), ascending; where each part begins in the third array, then its end (g + 1,);
+        and the arms sorted by group (k,), ascending within each.
         """
         codes = self.codes[arms]
         order = codes.argsort(kind="stable")
@@ -113,7 +113,7 @@ class Groups:
         try:
             return self._positions[plain(label)]
         except (KeyError, TypeError):
-            raise InvalidArgument(argument, f"one of the groups {_few(self.labels)}", safe_repr(label)) from None
+            raise InvalidArgument(argument, f"one of the groups {first_few(self.labels)}", safe_repr(label)) from None
 
     def spread(self, values: object, argument: str) -> Array:
         """(G,) floats from a scalar, a mapping (or pandas Series) by label, or one value per group as in ``labels``."""
@@ -123,11 +123,13 @@ class Groups:
             unknown = [label for label in values if label not in self._positions]
             if unknown:
                 raise InvalidArgument(
-                    argument, f"labels of groups in this round ({_few(self.labels)})", f"unknown {_few(unknown)}"
+                    argument,
+                    f"labels of groups in this round ({first_few(self.labels)})",
+                    f"unknown {first_few(unknown)}",
                 )
             missing = [label for label in self.labels if label not in values]
             if missing:
-                raise InvalidArgument(argument, "a value for every group", f"none for {_few(missing)}")
+                raise InvalidArgument(argument, "a value for every group", f"none for {first_few(missing)}")
             values = [values[label] for label in self.labels]
         elif hasattr(values, "to_numpy"):
             values = values.to_numpy()
@@ -148,6 +150,7 @@ class Groups:
 
 
 def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable, ...], IntArray]:
+    """The distinct labels, sorted, and the position of each arm's label among them, (M,)."""
     array = label_array(labels, argument)
     first, seen = _by_appearance(array, argument)
     if array.dtype != object:
@@ -163,7 +166,7 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
     except TypeError:  # of mixed types
         ordered = None
     if ordered is None:
-        # Such labels still need an order that does not depend on who came first.
+        # Such labels still need an order that does not depend on which came first.
         ordered = sorted(first, key=lambda label: _spelling(label, argument))
     rank = np.empty(len(first), dtype=np.intp)
     rank[[first[label] for label in ordered]] = np.arange(len(first))
@@ -171,7 +174,7 @@ def _distinct(labels: Iterable[Hashable], argument: str) -> tuple[tuple[Hashable
 
 
 def _by_appearance(array: npt.NDArray[Any], argument: str) -> tuple[dict[Hashable, int], IntArray]:
-    """Labels that are objects in the order they come, and which each is; any that is missing is refused."""
+    """Refuse missing labels; number labels that are objects as they first appear: the numbers, and each row's (M,)."""
     first: dict[Hashable, int] = {}
     seen = np.empty(0, dtype=np.intp)
     missing = array.dtype.kind in "fc" and bool(np.isnan(array).any())
@@ -197,14 +200,14 @@ def _has_order(label: Any) -> bool:
 
 
 def _place(label: Any) -> Any:
-    """What to sort a label by: Python's times and NumPy's have no order but as NumPy's."""
+    """Sort key of a label: Python's and NumPy's times can only be compared as NumPy's."""
     return np.datetime64(label) if isinstance(label, datetime) and label.tzinfo is None else label
 
 
 def _spelling(label: Any, argument: str, level: int = 0) -> tuple[str, str]:
     """A name to sort by that is the same in every process.
 
-    A repr of a repr doubles its backslashes, so that parts of parts of parts are spelled with their lengths instead.
+    A repr of a repr doubles its backslashes, so deeper parts are spelled with their lengths instead.
     """
     if isinstance(label, (tuple, frozenset)):
         spelled = [_spelling(part, argument, level + 1) for part in label]
@@ -227,7 +230,7 @@ def label_array(labels: Any, argument: str) -> npt.NDArray[Any]:
     """(M,) array of labels, read-only; labels such as tuples stay whole, and 1 and "1" stay different."""
     if hasattr(labels, "to_numpy"):
         labels = labels.to_numpy()
-        if labels.dtype == object and any(label is None for label in labels):  # what a column holds where nothing is
+        if labels.dtype == object and any(label is None for label in labels):  # a missing value of a column
             raise InvalidArgument(argument, "a label for every arm", "a missing label (None)")
     if np.ma.is_masked(labels) or (isinstance(labels, (list, tuple)) and any(each is np.ma.masked for each in labels)):
         raise InvalidArgument(argument, "a label for every arm", "a missing label (masked)")
@@ -265,7 +268,7 @@ def _objects(items: Iterable[Any]) -> npt.NDArray[Any]:
 
 
 def own_copy(values: Any) -> Any:
-    """A copy that its giver cannot change, of anything that :meth:`Groups.spread` takes."""
+    """A copy that the caller cannot change, of anything that :meth:`Groups.spread` takes."""
     values = _by_label(values)
     if isinstance(values, Mapping):
         return dict(values)
@@ -292,16 +295,10 @@ def _by_label(values: Any, argument: str = "thresholds") -> Any:
 
 
 def _is_missing(label: Hashable) -> bool:
-    """Whether a label, or a part of it, is not even itself: NaN, NaT, or pandas' NA, which does not know."""
+    """Whether a label or a part of it is missing: NaN and NaT differ from themselves, pandas' NA has no truth value."""
     if isinstance(label, (tuple, frozenset)):
         return any(map(_is_missing, label))
     try:
         return bool(label != label)
     except TypeError:
         return True
-
-
-def _few(labels: Iterable[Hashable], most: int = 5) -> str:
-    items = [safe_repr(label) for label in labels]
-    more = f", ... ({len(items)} in all)" if len(items) > most else ""
-    return ", ".join(items[:most]) + more

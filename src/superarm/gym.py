@@ -26,7 +26,7 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError(f"superarm.gym needs {error.name}: {to_install('gym')}", name=error.name) from None
 
-LARGEST = np.finfo(np.float64).max / 4  # of a feature or threshold; the bounds of a space must be numbers
+LARGEST = np.finfo(np.float64).max / 4  # feature or threshold, as the bounds of a space must be finite
 Observation = dict[str, Any]
 Action = npt.NDArray[np.int8]
 
@@ -95,16 +95,16 @@ class SuperArmEnv(gymnasium.Env[Observation, Action]):
                 "most": spaces.Box(0, self.max_arms, (), np.int64),
             }
         )
-        self._coming: Iterator[Round] | None = None
-        self._shown: Round | None = None
+        self._arrivals: Iterator[Round] | None = None
+        self._observed: Round | None = None
         self._over, self._played = True, 0
 
     @property
     def round(self) -> Round:
         """The round that the observation shows."""
-        if self._shown is None:
+        if self._observed is None:
             raise InvalidArgument("round", "a running episode: call reset first", "none")
-        return self._shown
+        return self._observed
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -112,15 +112,15 @@ class SuperArmEnv(gymnasium.Env[Observation, Action]):
         """Start an episode; with a seed it has the rounds and the noise of ``simulate(..., seed=seed)``."""
         super().reset(seed=seed)
         entropy = int(self.np_random.integers(2**63)) if seed is None else seed
-        self._coming, self._noise = self.environment.rounds(stream(entropy, "arrivals")), stream(entropy, "noise")
-        self._shown, self._over, self._played = next(self._coming, None), False, 0
-        if self._shown is None:
+        self._arrivals, self._noise = self.environment.rounds(stream(entropy, "arrivals")), stream(entropy, "noise")
+        self._observed, self._over, self._played = next(self._arrivals, None), False, 0
+        if self._observed is None:
             raise InvalidArgument("environment", "an environment with at least one round", "none")
-        return self._observation(self._shown), {"promises": promised(self._shown)}
+        return self._observation(self._observed), {"promises": promised(self._observed)}
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Play the arms of the action that fit this round, and show the next round."""
-        if self._over or self._coming is None:
+        if self._over or self._arrivals is None:
             raise InvalidArgument("step", "a running episode: call reset first", "none")
         if not self.action_space.contains(action):
             raise InvalidArgument("action", f"an array of {self.max_arms} zeros and ones", repr(action))
@@ -131,9 +131,9 @@ class SuperArmEnv(gymnasium.Env[Observation, Action]):
         broken = sum(not held for held in promises.values())
         reward = reward_of(round.reward, outcomes[came, 0], arms[came]) - self.penalty * broken
         self._played += 1
-        following = next(self._coming, None)
+        following = next(self._arrivals, None)
         truncated = self._played >= self.rounds
-        self._over, self._shown = truncated or following is None, round if following is None else following
+        self._over, self._observed = truncated or following is None, round if following is None else following
         info = {"arms": arms, "outcomes": outcomes, "kept": promises, "promises": promised(self.round)}
         return self._observation(self.round), float(reward), following is None, truncated, info
 
@@ -164,9 +164,9 @@ class SuperArmEnv(gymnasium.Env[Observation, Action]):
 
 
 def fitting(round: Round, arms: IntArray) -> IntArray:
-    """Those of ``arms``, ascending, that may be played: in the order of the list, as long as the round allows.
+    """The arms to play, ascending: those of ``arms`` in the order of the rows, as long as the round allows.
 
-    If the round asks for more, the first others of the list that fit are added.
+    If the round asks for more, the first other rows that fit are added.
     """
     codes, groups = round.grouping.codes[arms], round.grouping
     if round.feasible.whole:
@@ -183,7 +183,7 @@ def fitting(round: Round, arms: IntArray) -> IntArray:
 
 
 def _within_caps(round: Round, arms: IntArray) -> IntArray:
-    """Of each group the first of ``arms``, up to its cap."""
+    """The first of ``arms`` from each group, up to its cap."""
     codes = round.grouping.codes[arms]
     before = np.array([np.count_nonzero(codes[:place] == code) for place, code in enumerate(codes)], dtype=np.intp)
     return arms[before < round.caps[codes]]
@@ -199,7 +199,7 @@ def promised(round: Round) -> dict[Hashable, str]:
 
 
 def _dimension(environment: Environment) -> int:
-    """How many features the arms of an environment have, by its first rounds that have arms."""
+    """Number of features of the arms of an environment, from its first round with arms."""
     for round, _ in zip(environment.rounds(stream(0, "arrivals")), range(100), strict=False):
         if len(round):
             return int(round.contexts.shape[1])

@@ -1,4 +1,4 @@
-"""Tables that a notebook shows."""
+"""Tables for notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regret: one definition for the simulation, the report and everybody else (section 2.3)."""
+"""Regret: one definition for the simulation, the report and all others (section 2.3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from superarm.selection import Selection, Status
 
 @dataclass(frozen=True, kw_only=True)
 class Performance:
-    """What a super arm is truly worth in its round.
+    """The true performance of a super arm in its round.
 
     Attributes
     ----------
@@ -43,8 +43,8 @@ class Performance:
 def performance(round: Round, arms: IntArray, expected: Array) -> Performance:
     """Judge ``arms`` by the truth ``expected``, (M, 2).
 
-    Untouched groups are satisfied and cause no regret. What the predicate calls good causes none either, so a promise
-    missed by less than its tolerance does not count.
+    Untouched groups are satisfied and cause no regret. Nor does a part that the predicate calls good, so a promise
+    missed by less than the tolerance does not count.
     """
     expected = _truth(round, expected)
     arms = np.sort(round.check_arms(arms))
@@ -65,16 +65,16 @@ def performance(round: Round, arms: IntArray, expected: Array) -> Performance:
 def optimum(round: Round, expected: Array) -> Selection:
     """The best super arm by the truth: opt(f_t) is its value.
 
-    It is the best *good* super arm. Where no group has a good subgroup, the empty one is good if it is feasible; only
-    where it is not (``Exactly``) does the oracle's own fallback stand, and its status says so.
+    It is the best *good* super arm. If no group has a good subgroup, the empty one is good if it is feasible; only if
+    it is not (``Exactly``) does the oracle's own fallback stand, and its status says so.
     """
     expected = _truth(round, expected)
     good = GoodSubgroups(round, expected[:, 1])
-    nobody = np.empty(0, dtype=np.intp)
-    if good.is_empty() and round.feasible.allows(nobody, round.grouping):
-        value = reward_of(round.reward, expected[:0, 0], nobody)
+    no_arms = np.empty(0, dtype=np.intp)
+    if good.is_empty() and round.feasible.allows(no_arms, round.grouping):
+        value = reward_of(round.reward, expected[:0, 0], no_arms)
         return Selection.of(
-            nobody,
+            no_arms,
             round=round,
             index=expected[:, 0],
             good=good,

@@ -33,8 +33,8 @@ from superarm.rewards.simple import Sum
 from superarm.storage.content import content, digest, label_content
 from superarm.words import counted
 
-LARGEST = 1e70  # an outcome, and so the scale of outcomes: hyperparameters learnt around its square are numbers
-SMALLEST_NOISE = 1e-100  # of an outcome, for the same reason
+LARGEST = 1e70  # magnitude of an outcome, so that hyperparameters learnt around its square stay finite
+SMALLEST_NOISE = 1e-100  # standard deviation of the noise of an outcome, for the same reason
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,7 +99,7 @@ class Round:
         arms = len(contexts)
         given = np.zeros(arms, dtype=np.intp) if self.groups is None else self.groups
         labels = given.each if isinstance(given, Groups) else label_array(given, "groups")
-        grouping = given if isinstance(given, Groups) else Groups.of(labels)  # the wire has looked at labels already
+        grouping = given if isinstance(given, Groups) else Groups.of(labels)  # the wire has checked labels already
         if len(grouping.codes) != arms:
             raise InvalidArgument("groups", f"one label per arm ({arms})", f"{len(grouping.codes)} labels")
         if not isinstance(self.feasible, (AtMost, Exactly, WholeGroups)):
@@ -151,8 +151,8 @@ class Round:
         check_frame(frame)
         named = {argument: rest[argument] for argument in ("arm_ids", "safe") if isinstance(rest.get(argument), str)}
         wanted = [*names, *([] if group is None else [group]), *named.values()]
-        known = set(frame.columns)
-        missing = [name for name in wanted if not is_hashable(name) or name not in known]
+        present = set(frame.columns)
+        missing = [name for name in wanted if not is_hashable(name) or name not in present]
         if missing:
             raise InvalidArgument("frame", f"the columns {wanted}", f"none called {missing}")
         rest |= {argument: frame[name] for argument, name in named.items()}
@@ -197,7 +197,7 @@ class Round:
         return digest(["superarm.Round", 1, self.t, self.safe is None, *facts], [self.contexts, *arrays])
 
     def _with_columns(self, contexts: Array, places: tuple[int, ...]) -> Round:
-        """The same round with its columns in another order, which gives these contexts."""
+        """The same round with its columns reordered by ``places``, which turns its contexts into these."""
         contexts.setflags(write=False)
         other, own = copy.copy(self), self.columns
         object.__setattr__(other, "contexts", contexts)
@@ -224,8 +224,8 @@ class Round:
         array = array.astype(np.intp)
         if len(array) and (array.min() < 0 or array.max() >= len(self)):
             wrong = array[(array < 0) | (array >= len(self))][0]
-            known = f"arm numbers from 0 to {len(self) - 1}" if len(self) else "no arms, because the round has none"
-            raise InvalidArgument(argument, known, wrong)
+            expected = f"arm numbers from 0 to {len(self) - 1}" if len(self) else "no arms, because the round has none"
+            raise InvalidArgument(argument, expected, wrong)
         values, counts = np.unique(array, return_counts=True)
         if len(values) < len(array):
             raise InvalidArgument(argument, "every arm at most once", f"arm {values[counts > 1][0]} more than once")
@@ -238,7 +238,7 @@ class Outcomes:
 
     arms: IntArray  # (k,)
     values: Array  # (k, 2)
-    noise: Array | None = None  # (k, 2) standard deviations of their noise, NaN where none is told; None: of none
+    noise: Array | None = None  # (k, 2) standard deviations of their noise, NaN where unknown; None: all unknown
 
     @classmethod
     def of(cls, round: Round, arms: Any, outcomes: Any, noise_std: Any = None) -> Outcomes:
@@ -288,7 +288,7 @@ def with_number(round: Round, t: int) -> Round:
 
 
 def in_columns(round: Round, known: Columns | None) -> Round:
-    """The same round with the columns of its contexts in the order of those that are known, if any are."""
+    """The same round with the columns of its contexts in the order of ``known``, if there are such."""
     if known is None or not len(round):
         return round
     contexts = in_order(round.contexts, round.columns, known)
@@ -296,7 +296,7 @@ def in_columns(round: Round, known: Columns | None) -> Round:
 
 
 def content_of(round: Round, *, lasting: bool = False) -> tuple[list[Any], list[Array | IntArray | Mask]]:
-    """All that makes a round but its number and contexts, as facts and arrays: see :mod:`superarm.storage.content`."""
+    """All of a round except its number and contexts, as facts and arrays: see :mod:`superarm.storage.content`."""
     feasible, size = round.feasible, len(round)
     ids = None if round.arm_ids is None else [label_content(label) for label in round.arm_ids.tolist()]
     facts = [feasible.whole, feasible.totals(size), feasible.most_groups(round.grouping), ids]

@@ -1,15 +1,15 @@
-"""Signs in plain letters, for terminals whose encoding lacks them."""
+"""Plain substitutes for characters that the encoding of a terminal lacks."""
 
 from __future__ import annotations
 
 import codecs
 
-PLAIN = "superarm.plain"  # what to do with such signs, as an error handler of encodings
+PLAIN = "superarm.plain"  # the error handler of encodings that substitutes them
 _SIGNS = {"±": "+/-", "–": "-", "−": "-", "÷": "/", "’": "'", "…": "..."}  # noqa: RUF001  # true signs
 
 
 def _plain_signs(error: UnicodeError) -> tuple[str, int]:
-    """What to print for signs that the encoding of a terminal does not have."""
+    """The substitutes, and where to continue: an error handler of encodings."""
     assert isinstance(error, UnicodeEncodeError)
     return "".join(_SIGNS.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
 

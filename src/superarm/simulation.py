@@ -25,7 +25,7 @@ from superarm.selection import Selection
 
 Entropy = int | tuple[int, ...]
 
-# What is known of a round without its optimum.
+# Columns of a round that need no optimum.
 PLAYED: dict[str, pl.DataType | type[pl.DataType]] = {
     "t": pl.Int64,
     "arms": pl.List(pl.Int64),
@@ -132,21 +132,20 @@ def _outcomes(environment: Environment, round: Round, rng: np.random.Generator) 
 
 
 def _delay(environment: Environment) -> int:
-    """After how many more rounds an environment tells outcomes; most have no such attribute and tell them at once."""
+    """The number of further rounds after which outcomes come; 0 for an environment without such an attribute."""
     return whole_number("environment.delay", getattr(environment, "delay", 0))
 
 
 def certified(policy: Policy, selection: Selection, kept: Sequence[bool]) -> dict[str, int | None]:
-    """Of how many touched groups a policy was as sure as it was asked to be, and how many of these broke.
+    """Number of touched groups that a policy was sure of, with the confidence asked for, and how many of these broke.
 
-    ``kept`` says of each touched group of the selection, in its order, whether it kept its promise.
+    ``kept`` says whether each touched group, in the order of the selection, kept its promise.
     """
     confidence = getattr(policy, "confidence", None)
     if selection.kind is None or not isinstance(confidence, float):
         return {"certified": None, "certified_broken": None}
-    promised = [group.probability for group in selection.groups]
-    sure = [chance is not None and chance >= confidence for chance in promised]
-    broken = [one and not held for one, held in zip(sure, kept, strict=True)]
+    sure = [group.probability is not None and group.probability >= confidence for group in selection.groups]
+    broken = [is_sure and not is_kept for is_sure, is_kept in zip(sure, kept, strict=True)]
     return {"certified": sum(sure), "certified_broken": sum(broken)}
 
 
@@ -172,8 +171,8 @@ def simulate(
     policy
         the policy; afterwards it has learnt from every round
     environment
-        any object with ``rounds``, ``expected_outcomes`` and ``outcomes``, and perhaps a whole number ``delay``: after
-        how many more rounds the policy gets the outcomes
+        any object with ``rounds``, ``expected_outcomes`` and ``outcomes``, and perhaps a whole number ``delay``: the
+        number of further rounds after which the policy gets the outcomes
     rounds
         T; fewer if the environment ends earlier
     seed

@@ -1,4 +1,4 @@
-"""A round of which only the arms are kept that were picked: less to keep, and a policy learns the same from it."""
+"""Slim rounds, which keep only the picked arms: they take less space, and policies learn the same from them."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from superarm.storage.content import digest
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Whole:
-    """What is known of a round as a whole once the arms that were not picked are forgotten."""
+    """Facts about a whole round that outlast the arms that were not picked."""
 
     digest: str  # of the round
-    checksum: int  # of contexts and groups, by which its outcomes are known to belong together
-    mean: Array  # (D,) and what follows: moments and range of every feature, over all arms
+    checksum: int  # of contexts and groups, by which parts of its outcomes are recognised
+    mean: Array  # (D,), as are the next three: moments and range of every feature, over all arms
     squares: Array
     low: Array
     high: Array
-    arms: int | None = None  # how many there are; None: as many as the slim round has
+    arms: int | None = None  # number of arms; None: as many as the slim round has
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SlimRound(Round):
-    """A round whose arms that were not picked have the context, and the id, of one that was.
+    """A round in which every arm that was not picked has the context and the id of one that was.
 
-    Number, order, groups, promises and caps of arms are as they were, and what policies learn from the others is in
-    ``whole``. It cannot be decided on again.
+    Number, order, groups, promises and caps of arms are as they were, and ``whole`` holds what policies learn from the
+    other arms. It cannot be decided on again.
     """
 
     whole: Whole
 
     @classmethod
     def of(cls, round: Round, whole: Whole) -> SlimRound:
-        """From a round with those contexts."""
+        """A slim round from a round that has these contexts already."""
         given = {each.name: getattr(round, each.name) for each in fields(Round) if each.init}
         return cls(**given, whole=whole)
 
     def _with_columns(self, contexts: Array, places: tuple[int, ...]) -> Round:
-        """With what is known of the whole in the same order."""
+        """The same, with the features in ``whole`` reordered alike."""
         other = super()._with_columns(contexts, places)
         moments = {name: getattr(self.whole, name)[list(places)] for name in ("mean", "squares", "low", "high")}
         object.__setattr__(other, "whole", replace(self.whole, **moments))
         return other
 
     def digest(self) -> str:
-        """Of the round as it was."""
+        """The digest of the round as it was."""
         return self.whole.digest
 
 
@@ -57,25 +57,25 @@ class Excerpt(SlimRound):
     """Some arms of a round that has many more, ``whole.arms``: those of one shard, or those that were picked.
 
     Groups, promises and caps of the arms that it has are as they were, and a policy learns the same from it as from the
-    whole round, if every group has an arm here. The whole lies in a catalogue on disk.
+    whole round, if every group has an arm here. The whole round is in a catalogue on disk.
     """
 
-    catalogue: str  # its digest
-    rows: IntArray  # (M,) where each arm lies in it; -1 where nobody asks
+    catalogue: str  # digest of the catalogue
+    rows: IntArray  # (M,) row of each arm in the catalogue; -1 where it is not needed
 
     def digest(self) -> str:
-        """Of the round as it was, and of which arms of it these are."""
+        """A digest of the round as it was and of which of its arms are here."""
         return digest([self.whole.digest, self.catalogue], [self.rows])
 
 
 def arms_of(round: Round) -> int:
-    """How many arms a round has, those that were left out among them."""
+    """Number of arms of a round, including those that were left out."""
     kept = len(round)
     return (round.whole.arms or kept) if isinstance(round, SlimRound) else kept
 
 
 def with_arms(round: Round, picked: IntArray) -> Round:
-    """The round where all other arms look like the first of those picked, (k,) with k > 0."""
+    """The round in which all other arms look like the first of those picked, (k,) with k > 0."""
     rows = np.full(len(round), picked[0])
     rows[picked] = picked
     ids = None if round.arm_ids is None else round.arm_ids[rows]

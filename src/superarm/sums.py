@@ -1,4 +1,4 @@
-"""Sums over the arms of each group."""
+"""Sums of arms, over all of them or over each group."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def exact_sums_by(codes: IntArray, values: Array, size: int) -> Array:
     order = codes.argsort(kind="stable")
     ends = np.bincount(codes, minlength=size).cumsum().tolist()
     listed = values[order].tolist()
-    return np.array([_fsum(listed[start:end]) for start, end in zip([0, *ends], ends, strict=False)])
+    return np.array([exact_sum(listed[start:end]) for start, end in zip([0, *ends], ends, strict=False)])
 
 
-def _fsum(values: list[float]) -> float:
-    """The exactly rounded sum; infinite where it is beyond all floats."""
+def exact_sum(values: list[float]) -> float:
+    """Exactly rounded sum, so that the order never matters; infinite where it overflows."""
     try:
         return math.fsum(values)
-    except OverflowError:
-        return math.fsum(value * 2.0**-64 for value in values) * 2.0**64
+    except OverflowError:  # of the sum, or of a partial sum alone
+        return math.fsum([math.ldexp(value, -64) for value in values]) * 2.0**64

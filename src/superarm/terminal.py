@@ -1,4 +1,4 @@
-"""How the command speaks: to a terminal of any encoding, with mistakes in one line."""
+"""The output of the command: for terminals of any encoding, with errors in one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from superarm.words import meant
 
 
 class _Output(Console):
-    """A console that says of an error which file is meant: the one that it writes to."""
+    """A console whose errors name the file that it writes to."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         try:
@@ -40,8 +40,8 @@ FORMAT = warnings.formatwarning
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """A mistake, a warning or a missing file is one line, not a traceback; an interruption says how to go on."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # being asked to end is an interruption too
+    """Print an error, a warning or a missing file in one line, not as a traceback; interrupted, say how to go on."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a request to end is an interruption too
     usual, warnings.formatwarning = warnings.formatwarning, _warning
     try:
         yield
@@ -80,14 +80,14 @@ def guess(argument: str, words: Iterable[str], known: Collection[str]) -> Iterat
 
 
 def _words(error: OSError) -> str:
-    """What the system refused, without the number and the quotes that Python puts around a path."""
+    """The text of a system error, without its number and without the quotes that Python puts around a path."""
     if error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{os.fspath(error.filename)}: {error.strerror}"
 
 
 def print_json(data: Any) -> None:
-    """One line of JSON, for programs: what is no number there is null, times and the like are text."""
+    """One line of JSON, for programs: infinite numbers and NaN are null, times and the like are text."""
     console.out(json.dumps(_plain(data), default=str, allow_nan=False))
 
 
@@ -100,6 +100,6 @@ def _plain(data: Any) -> Any:
 
 
 def warn(line: str | None) -> None:
-    """Say a warning, if there is one."""
+    """Print a warning, if there is one."""
     if line is not None:
         console.print(Text("warning: ", style="yellow").append(line, ""), soft_wrap=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def number(value: float | None) -> str:
-    """A number in four digits, and nothing where there is none.
+    """A number in four digits; empty if there is none.
 
     >>> number(0.123456), number(-0.0), number(None)
     ('0.1235', '0', '')
@@ -15,7 +15,7 @@ def number(value: float | None) -> str:
 
 
 def chance(probability: float | None) -> str:
-    """A probability in four places; none reads as 0 or 1, which only rounding makes of what is very sure.
+    """A probability in four places, but never as 0 or 1, which only rounding would make of it.
 
     >>> chance(0.98765), chance(1.0 - 1e-9), chance(1.0), chance(0.0), chance(None)
     ('0.9877', 'over 0.9999', 'over 0.9999', 'below 0.0001', '')
@@ -43,7 +43,7 @@ def span(seconds: float) -> str:
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """A question that names the known word most like another; nothing where none is like it.
+    """A question that names the known word most like ``word``; empty if none is like it.
 
     >>> meant("feasable", ["contexts", "feasible"]), meant("colour", ["contexts", "feasible"])
     ("; did you mean 'feasible'?", '')
@@ -64,7 +64,7 @@ def to_install(extra: str) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """How many of something.
+    """A number with its noun in the singular or plural.
 
     >>> counted(1, "arm"), counted(2, "arm")
     ('1 arm', '2 arms')

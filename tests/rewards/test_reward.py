@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from superarm.errors import InvalidArgument
-from superarm.rewards.reward import TransformedSum, exact_sum
+from superarm.rewards.reward import TransformedSum
+from superarm.sums import exact_sum
 
 
 def test_a_transformed_sum():

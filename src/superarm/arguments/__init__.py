@@ -1,4 +1,4 @@
-"""Arguments that many calls take, each checked in one way: the error names it, what was expected and what came.
+"""Arguments that many calls take, each checked in one way: the error names it, what was expected and what was given.
 
 And the types of arrays that go from one call to the next.
 """

@@ -1,4 +1,4 @@
-"""Arrays: their types, and how they are made of what users have."""
+"""Arrays: their types, and their making from what users pass."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 
-LARGEST_INDEX = 1e150  # squares and weighted sums of numbers up to this are numbers
+LARGEST_INDEX = 1e150  # squares and weighted sums of numbers up to this stay finite
 TIMES = (np.datetime64, np.timedelta64)
 
 
 def as_floats(argument: str, value: Any, expected: str) -> Array:
-    """``value`` as a float64 array, the same one where it is; what is masked or None in it is NaN.
+    """``value`` as a float64 array, itself if it is one; masked items and None become NaN.
 
-    Booleans are numbers in an array, not by themselves. Text and times are none: a time that is missing would be a
-    number like any other.
+    Booleans count as numbers inside an array, not by themselves. Text and times are refused: a missing time would
+    become a number like any other.
     """
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
@@ -70,7 +70,7 @@ def checked_index(index: Any, arms: int, argument: str) -> Array:
 
 
 def permutation(argument: str, value: Any, arms: int) -> IntArray:
-    """Every arm once, in some order."""
+    """An order of all arms, as an array."""
     array = value if type(value) is np.ndarray else _whole_array(value)
     if array is not None and array.shape == (arms,) and (array.dtype.kind in "iu" or not arms):
         numbers: IntArray = array.astype(np.intp)
@@ -111,12 +111,12 @@ def group_mask(argument: str, value: Any, groups: int) -> Mask:
 
 
 def magnitude(values: Array) -> float:
-    """The largest absolute value; 0 where there are none."""
+    """The largest absolute value; 0 of an empty array."""
     return float(np.abs(values).max(initial=0.0))
 
 
 def _whole_array(values: Any) -> npt.NDArray[Any] | None:
-    """``values`` as an array where they are one, with none of them missing."""
+    """``values`` as an array, if they form one without missing items; else None."""
     try:
         array = with_masks(values)
         return None if np.ma.is_masked(array) else np.asarray(array)
@@ -125,14 +125,14 @@ def _whole_array(values: Any) -> npt.NDArray[Any] | None:
 
 
 def _number(item: Any) -> Any:
-    """An item of an array of objects, as one that floats are made of."""
+    """An item of an array of objects, as a number."""
     if isinstance(item, (str, bytes, list, tuple, *TIMES)) or (hasattr(item, "ndim") and item.ndim):
         raise TypeError
     return math.nan if item is None or type(item).__name__ == "NAType" else item  # pandas' NA
 
 
 def _in_a_word(value: Any) -> str:
-    """What a long value is: text or times where it holds some, else its type."""
+    """A short description of a long value: the text or times that it holds, else its type."""
     try:
         items = np.array(value, dtype=object).flat
     except (TypeError, ValueError):  # ragged

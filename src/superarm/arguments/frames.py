@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check_frame(frame: Any) -> None:
-    """Refuse what has no rows and named columns."""
+    """Refuse anything without rows and named columns."""
     named = all(hasattr(frame, name) for name in ("__len__", "__getitem__", "columns"))
     if isinstance(frame, type) or not named:
         raise InvalidArgument("frame", "a polars or pandas frame", type_of(frame))

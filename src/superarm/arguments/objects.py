@@ -1,4 +1,4 @@
-"""Objects of a class or a protocol, and what iterables hold."""
+"""Objects of a class or a protocol, and items of iterables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from superarm.errors import InvalidArgument, safe_repr, type_of
 
 
 def instance(argument: str, value: Any, kind: Any, expected: str) -> Any:
-    """``value`` itself if it is of a class or keeps a protocol; a class keeps none, only its objects do."""
+    """``value`` itself if it is of the class, or keeps the protocol, ``kind``; a class keeps none, only its objects."""
     if not keeps(value, kind):
         what = f"the class {value.__name__}" if isinstance(value, type) else type_of(value)
         raise InvalidArgument(argument, expected, what)
@@ -38,13 +38,13 @@ def _methods(kind: Any) -> list[str]:
 
 
 def function_of(argument: str, value: Any, *parameters: str, returns: str) -> None:
-    """Check that ``value`` is a function that can be called with so many arguments; of a class nobody expects that."""
+    """Check that ``value`` is a function that takes these arguments; a class is refused."""
     expected = f"a function of {' and '.join(parameters)} that returns {returns}"
     if not callable(value) or isinstance(value, type):
         raise InvalidArgument(argument, expected, safe_repr(value))
     try:
         signature = inspect.signature(value)
-    except (TypeError, ValueError):  # some built-in functions do not tell theirs
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return
     try:
         signature.bind(*parameters)
@@ -53,7 +53,7 @@ def function_of(argument: str, value: Any, *parameters: str, returns: str) -> No
 
 
 def listed(argument: str, value: Any, expected: str) -> list[Any]:
-    """What an iterable holds, in its order: text, mappings and sets are no such iterables."""
+    """The items of an iterable, in order; text, mappings and sets are refused."""
     try:
         if isinstance(value, (str, bytes, Mapping, Set, type)):
             raise TypeError
@@ -63,7 +63,7 @@ def listed(argument: str, value: Any, expected: str) -> list[Any]:
 
 
 def is_hashable(value: Any) -> bool:
-    """Whether it can be looked up; some types only say so."""
+    """Whether ``value`` can be hashed; some types only claim to be hashable."""
     try:
         hash(value)
     except TypeError:
@@ -72,5 +72,5 @@ def is_hashable(value: Any) -> bool:
 
 
 def holds(items: Iterable[Any], kind: type) -> bool:
-    """Whether one of some items is of a class; long lists mostly hold few."""
+    """Whether an item is of the class ``kind``, judged by the few distinct types of the items."""
     return any(issubclass(each, kind) for each in set(map(type, items)))

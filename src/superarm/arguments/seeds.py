@@ -1,4 +1,4 @@
-"""What randomness comes from."""
+"""Seeds and generators of random numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def checked_seed(seed: Any) -> Seed:
 
 
 def seed_number(seed: Any) -> int:
-    """The seed as a whole number, drawn where it is a Generator or None."""
+    """The seed as a whole number, drawn if it is a Generator or None."""
     seed = checked_seed(seed)
     return seed if isinstance(seed, int) else int(np.random.default_rng(seed).integers(2**63))
 

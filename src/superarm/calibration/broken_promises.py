@@ -1,4 +1,4 @@
-"""How many promises broke, beside how many were predicted to."""
+"""Broken promises beside the number that was predicted."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from superarm.selection import Kind, Selection
 if TYPE_CHECKING:
     import polars as pl
 
-TOLERATED_BREAKS = 1.2  # times as many broken promises as predicted are tolerated
-LEAST_SCALE = 0.25  # so that one promise that breaks against all odds is not yet a proof
-# With fewer of either, three times as many broken promises as predicted could go unseen.
+TOLERATED_BREAKS = 1.2  # tolerated ratio of broken promises to predicted ones
+LEAST_SCALE = 0.25  # so that a single promise that breaks against all odds is not yet a proof
+# With fewer of either, three times as many broken promises as predicted could go unnoticed.
 FEWEST_UNITS = 6
 FEWEST_PREDICTED = 4.0
 NOISE = (
@@ -141,7 +141,7 @@ def in_order(kinds: Iterable[str]) -> list[str]:
 
 
 def of_kind(kind: str) -> str:
-    """What rounds of a kind are called."""
+    """The name of rounds of a kind."""
     return f"{kind.lower().replace('_', ' ')} rounds"
 
 
@@ -172,7 +172,7 @@ def _kinds(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def with_noise(found: Verdict) -> Verdict:
-    """With a remark on noise where more broke than is tolerated."""
+    """The verdict with a remark on noise, if more broke than is tolerated."""
     many = found.observed > TOLERATED_BREAKS * found.expected or found.finding is Finding.OVERCONFIDENT
     return replace(found, said=f"{found.said} {NOISE}") if many else found
 

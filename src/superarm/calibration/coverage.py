@@ -1,4 +1,4 @@
-"""How often the posterior's central intervals contain the outcomes, compared with what they state."""
+"""How often the posterior's central intervals contain the outcomes, beside the probability that they state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from superarm.selection import Selection
 if TYPE_CHECKING:
     import polars as pl
 
-LEVEL = 0.95  # of the intervals that simulations look at
+LEVEL = 0.95  # of the intervals that simulations count
 PAIRS = "a list of pairs: contexts (k, D) and outcomes (k, 2)"
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
@@ -131,7 +131,7 @@ def verdicts(frame: pl.DataFrame) -> tuple[Verdict, ...]:
     schema = {"output": "Int64", "level": "Float64", "seen": "Int64", "covered": "Int64"}
     frame = counted_frame(frame, schema)
     if not frame["level"].is_between(0.0, 1.0, closed="none").all() or (frame["covered"] > frame["seen"]).any():
-        raise InvalidArgument("frame", "levels between 0 and 1, and no more outcomes covered than seen", "others")
+        raise InvalidArgument("frame", "levels between 0 and 1, and no more outcomes covered than seen", "other values")
     found = []
     for output in sorted(frame["output"].unique()):
         mine = frame.filter(frame["output"] == output)

@@ -1,11 +1,11 @@
 """Verdicts from counts, by bets that cannot be won in the long run against an honest posterior.
 
-A unit is what errs together: a round of a log, whose arms share one posterior, or a whole run, where the truth is the
-yardstick and an early mistake stays. Nothing is assumed of what happens inside a unit. Each unit is one bet on how many
-of its claims fail, at odds that are fair if the claims are honest; the stake is a share of the capital. Fair
-bets multiply a capital of 1 to w or more with a probability of at most 1 / w, however long one goes on and whenever one
-looks (Ville's inequality), so a large capital speaks against the claims. Several stakes are played side by side, each
-with its part of the capital.
+A unit is a set of claims that may err together: a round of a log, whose arms share one posterior, or, judged by the
+truth, a whole run, in which an early mistake stays. Nothing is assumed about dependence inside a unit. Each unit is one
+bet on how many of its claims fail, at odds that are fair if the claims are honest; the stake is a share of the capital.
+Fair bets multiply a capital of 1 to w or more with a probability of at most 1 / w, however long one goes on and
+whenever one looks (Ville's inequality), so a large capital speaks against the claims. Several stakes are played side by
+side, each with its part of the capital.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FALSE_ALARM = 0.01  # how often an honest posterior is called dishonest, at most
 TOLERATED_STD = 1.1  # a standard deviation that is wrong by this factor is tolerated
-VISIBLE = 2.0  # a std that is off by this factor must be visible, or there is too little to tell
+VISIBLE = 2.0  # factor of a wrong std that the data must be able to show, or there is too little to tell
 _STAKES = np.array([1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 0.9])  # shares of what can be lost at most
 
 
@@ -85,7 +85,7 @@ def counted_frame(frame: Any, types: Mapping[str, str]) -> pl.DataFrame:
 
     counts = typed_frame("frame", frame, {name: getattr(pl, kind) for name, kind in types.items()})
     if not counts.select(pl.all_horizontal(pl.all().is_between(0, sys.float_info.max)).all()).item():
-        raise InvalidArgument("frame", "finite numbers of at least 0", "others")
+        raise InvalidArgument("frame", "finite numbers of at least 0", "other values")
     return counts
 
 
@@ -95,7 +95,7 @@ def counted(number: int, unit: str) -> str:
 
 
 def scaled(level: float, factor: float) -> float:
-    """How often intervals of probability ``level`` hold if the true deviations are ``factor`` times what is claimed.
+    """How often intervals of probability ``level`` hold if true deviations are ``factor`` times the claimed ones.
 
     >>> round(scaled(0.95, 2.0), 3)
     0.673
@@ -119,14 +119,14 @@ def capital(came: Array, fair: Array | float, scale: Array | float) -> float:
 
 
 def bets(came: Array, fair: Array | float, scale: Array | float) -> Array:
-    """What the bets of :func:`capital` come to: a logarithm for each stake, so that those of further units add up."""
+    """The results of the bets of :func:`capital`: a logarithm for each stake, so that further units can be added."""
     gains = (np.asarray(came, dtype=np.float64) - fair) / scale
     found: Array = np.log1p(np.multiply.outer(_STAKES, gains)).sum(axis=1)
     return found
 
 
 def capital_of(logs: Array) -> float:
-    """The capital that bets have come to, all stakes side by side."""
+    """The capital from these bets, all stakes side by side."""
     highest = float(logs.max(initial=0.0))
     with np.errstate(over="ignore"):
         return float(np.exp(highest) * np.mean(np.exp(logs - highest)))

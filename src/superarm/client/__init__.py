@@ -1,1 +1,1 @@
-"""Sessions of a service, with the interface of those at hand; it needs the extra ``client``."""
+"""Sessions of a service, with the interface of local ones; it needs the extra ``client``."""

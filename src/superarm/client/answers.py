@@ -1,4 +1,4 @@
-"""What an answer of a service means: a value, an error of superarm, or that one should ask again."""
+"""The meaning of an answer of a service: a value, an error of superarm, or advice to ask again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS: dict[str, type[SuperarmError]] = {
 
 
 def error_of(status: int, body: bytes) -> SuperarmError:
-    """The error that a session at hand would raise."""
+    """The error that a local session would raise."""
     try:
         problem: dict[str, Any] = json.loads(body)
         kind = str(problem["type"]).rpartition(":")[2]

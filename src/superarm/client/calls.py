@@ -1,4 +1,4 @@
-"""What a client asks and how it reads the answers; other modules send them."""
+"""The requests of a client, and how it reads the answers; other modules send them."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class Call(Generic[A]):
 
 
 def decide(session: str, round: Any, key: str | None, parts: Mapping[str, Any]) -> Call[Decision]:
-    """Ask for a decision, under a key in any case: a call that broke off is made again with the same."""
+    """Ask for a decision, always under a key, so that a call that broke off can be repeated with the same one."""
     data = _round(round, parts)
     headers = {"Idempotency-Key": secrets.token_hex(16) if key is None else _header("key", key)}
     return _sent("POST", f"{_place(session)}/decisions", data, _decision, headers)
 
 
 def record(session: str, round: Any, arms: Any, outcomes: Any, probabilities: Any, key: str | None) -> Call[Receipt]:
-    """Teach somebody else's choice."""
+    """Record a choice that the policy did not make."""
     data = {"round": _round(round, {}), **_outcomes(arms, outcomes)}
     if probabilities is not None:
         data["probabilities"] = as_floats("probabilities", probabilities, "numbers").tolist()
@@ -62,7 +62,7 @@ def record(session: str, round: Any, arms: Any, outcomes: Any, probabilities: An
 
 
 def observe(session: str, id: str, arms: Any, outcomes: Any, **more: Any) -> Call[Receipt]:
-    """Tell outcomes of a decision."""
+    """Report outcomes of a decision."""
     key = more.pop("key")
     said = {name: value for name, value in more.items() if value not in (None, "")}
     headers = {} if key is None else {"Idempotency-Key": _header("key", key)}
@@ -70,7 +70,7 @@ def observe(session: str, id: str, arms: Any, outcomes: Any, **more: Any) -> Cal
 
 
 def observe_many(session: str, frame: Any) -> Call[tuple[Receipt, ...]]:
-    """Tell outcomes of many decisions."""
+    """Report outcomes of many decisions."""
     return Call(
         method="POST",
         path=f"{_place(session)}/outcomes",
@@ -107,13 +107,13 @@ def rebase(session: str) -> Call[Rebase]:
 
 
 def reconfigure(session: str, policy: Policy) -> Call[None]:
-    """Go on with another policy."""
+    """Continue with another policy."""
     _, content = policy_to_part(instance("policy", policy, Policy, "a policy (methods: select, update)"))
     return _sent("PATCH", _place(session), {"policy": base64.b64encode(content).decode()}, lambda _: None, {})
 
 
 def redact(session: str, id: str | None, label: Any) -> Call[Redaction]:
-    """Erase a decision, or all in whose rounds a label occurs; None is no label here, as nothing is."""
+    """Erase a decision, or all in whose rounds a label occurs; None stands for no label."""
     if (id is None) == (label is None):
         raise InvalidArgument("id", "either the id of a decision or label=", type_of(id))
     if id is not None:
@@ -152,12 +152,12 @@ def table(session: str, what: str) -> Call[pl.DataFrame]:
 
 
 def plain(session: str, what: str = "") -> Call[dict[str, Any]]:
-    """An object as JSON has it."""
+    """An object of JSON, unchanged."""
     return Call(method="GET", path=f"{_place(session)}{what}", reads=json.loads)
 
 
 def events(session: str, after: int) -> Call[list[dict[str, Any]]]:
-    """What happened after an event."""
+    """The events after a given one."""
     return Call(
         method="GET",
         path=f"{_place(session)}/events",

@@ -1,4 +1,4 @@
-"""How a client reaches a service: what it is opened with, and how long it asks again."""
+"""The connection of a client to a service: its settings, and how long it repeats a request."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _address(url: str, token: str | None, timeout: float) -> _Address:
 
 
 class Patience:
-    """Of one call: how long to wait before it is made again, or an error once the time for it is over."""
+    """The patience of one call: how long to wait before it is repeated, or an error once its time is over."""
 
     def __init__(self, seconds: float) -> None:
         self._end, self._tries = time.monotonic() + seconds, 0

@@ -72,7 +72,7 @@ def fetch(
         return target
     home.mkdir(parents=True, exist_ok=True)
     with alone(home / f".{release}.lock", wait=True):
-        if target.is_dir():  # somebody else was faster
+        if target.is_dir():  # another process was faster
             return target
         url = f"{base_url.rstrip('/')}/{release}.zip"
         expected = _published_sum(f"{url}.md5")
@@ -259,7 +259,7 @@ def _key_file(path: Path) -> Path:
 
 
 def checked_console(progress: Any) -> None:
-    """Refuse what is neither None nor a console to draw a bar on."""
+    """Refuse anything but None or a console to draw a bar on."""
     if progress is not None:
         instance("progress", progress, Console, "a rich.console.Console, or None")
 

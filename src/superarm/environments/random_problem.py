@@ -1,4 +1,4 @@
-"""Random problems from one fixed generator: how a policy does on problems that it was not tuned on."""
+"""Random problems from one fixed generator, to test policies on problems that they were not tuned on."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from superarm.rewards.group_reward import Constraint, GroupReward, Sense
 from superarm.rewards.simple import Max, Mean, Min, Sum, Variance
 from superarm.round import Round
 
-POOL = 600  # contexts that ever arrive; they recur, so a posterior stays small
+POOL = 600  # number of contexts; they recur, so a posterior stays small
 SIZES = (6, 20)  # arms of a group
 ITEMS = 6  # of a Dixit-Stiglitz reward
-QUANTILES = (0.2, 0.9)  # of the group rewards of random subsets, between which thresholds are drawn
-SUBSETS = 4000  # random subsets that the quantiles are taken of
+QUANTILES = (0.2, 0.9)  # quantiles of the group rewards of random subsets between which thresholds are drawn
+SUBSETS = 4000  # number of random subsets for these quantiles
 
 REWARDS: dict[str, GroupReward] = {"sum": Sum(), "mean": Mean(), "min": Min(), "max": Max(), "variance": Variance()}
 DIXIT_STIGLITZ = "ds"  # its items come with the arms
@@ -71,6 +71,7 @@ class RandomProblem:
     def __post_init__(self) -> None:
         whole_number("seed", self.seed)
         rng = np.random.default_rng((self.seed, 0))
+        # The order of these draws decides which problem a seed means, so it must stay.
         dimension = int(rng.integers(1, 5))
         family = (SquaredExponential, Matern52)[rng.integers(2)]
         lengthscale = rng.uniform(0.15, 0.8) * np.sqrt(dimension)

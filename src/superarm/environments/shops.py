@@ -21,8 +21,8 @@ from superarm.round import Round
 
 SHOPS = 12
 FEATURES = 3  # discount, relevance, price
-NOISE_STD = (0.1, 0.4)  # of the margin without a discount, and what a full discount adds
-FLOORS = (0.18, 0.42)  # of what is promised, as quantiles over the coupons of a shop
+NOISE_STD = (0.1, 0.4)  # noise of the margin without a discount, and the increase with a full discount
+FLOORS = (0.18, 0.42)  # range of the floors, as quantiles of the promised outcome over the coupons of a shop
 PROMISED = ("margins", "clicks")
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class Shops:
         return GaussianProcess(kernel, self._in_order(0.45, 0.3), mean=0.5)
 
     def _in_order(self, click: T, margin: T) -> tuple[T, T]:
-        """What belongs to clicks and margins in the order of the outcomes: what is promised comes second."""
+        """A pair for clicks and margins in the order of the outcomes: the promised one comes second."""
         return (click, margin) if self.promised == "margins" else (margin, click)
 
     @cached_property

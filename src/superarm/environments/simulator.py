@@ -29,7 +29,7 @@ class Simulator:
     noise_std
         standard deviation of the noise, one number or one for each outcome
     delay
-        after how many more rounds a policy gets the outcomes
+        number of further rounds after which a policy gets the outcomes
 
     >>> import numpy as np, superarm as sa
     >>> def draw(t, rng):

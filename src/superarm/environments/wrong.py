@@ -22,23 +22,23 @@ from superarm.rewards.group_reward import Constraint, GroupReward, Sense
 from superarm.rewards.simple import Mean, Sum
 from superarm.round import Round
 
-POOL = 220  # contexts that ever arrive
-LABELS = 14  # groups that ever arrive
+POOL = 220  # number of contexts
+LABELS = 14  # number of groups
 SIZES = (5, 10)  # groups of a round, and arms of a group
 MOST, CAP = 10, 4  # arms picked: in all, and of each group
 ITEMS = 4  # of a Dixit-Stiglitz reward
-QUANTILES = (0.25, 0.85)  # of the group rewards of random subsets, between which thresholds are drawn
-SUBSETS = 2000  # random subsets that the quantiles are taken of
+QUANTILES = (0.25, 0.85)  # quantiles of the group rewards of random subsets between which thresholds are drawn
+SUBSETS = 2000  # number of random subsets for these quantiles
 LENGTHSCALE, NOISE = 0.35, 0.2
-EFFECT = 0.7  # standard deviation of what a group differs by
-TURN = 60  # rounds in which a slow drift turns a truth halfway into another; an abrupt one breaks in their midst
+EFFECT = 0.7  # standard deviation of the differences between groups
+TURN = 60  # rounds in which a slow drift turns a truth halfway into another; an abrupt break is in their middle
 
 PROMISES = ("sum", "mean", "ds")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flaw:
-    """What is wrong in a world: the truth (the first fields), and what a learner is told of it (the last four)."""
+    """The flaw of a world: its truth (the first fields), and the prior that a learner is given (the last four)."""
 
     about: str
     dimension: int = 2
@@ -48,7 +48,7 @@ class Flaw:
     scale: float = 1.0
     noise: Literal["gaussian", "hetero", "t3", "bernoulli", "poisson"] = "gaussian"
     drift: Literal["slow", "abrupt"] | None = None
-    # Of groups: permanent, of new labels, new in every round for known ones.
+    # Differences between groups: permanent, with labels that never return, or drawn anew in every round.
     effects: Literal["kept", "new", "redrawn"] | None = None
     delay: int = 0  # rounds after which outcomes come
     missing: float = 0.0  # share of the outcomes that never come
@@ -89,7 +89,7 @@ KINDS: dict[str, Flaw] = {
     "drift slow": Flaw(about="the truth changes slowly", drift="slow"),
     "drift abrupt": Flaw(about="the truth changes abruptly", drift="abrupt"),
 }
-BEYOND = ("groups redrawn",)  # what no outcome teaches: it is shown, and not counted with the others
+BEYOND = ("groups redrawn",)  # differences that no outcome can teach: reported, but not counted with the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class WrongWorld:
     There are 220 contexts in the unit square (if the kind says so, in five dimensions, or with one-hot columns behind
     the two). A round has 5 to 10 groups, out of 14 labels, of 5 to 10 arms each; at most 10 arms are picked, at most 4
     of a group. Both truths are draws of a Gaussian process of variance 1 and lengthscale 0.35, and noise has a standard
-    deviation of 0.2, unless the kind says otherwise. ``prior`` is what a policy is told, right or wrong.
+    deviation of 0.2, unless the kind says otherwise. ``prior`` is the prior that a policy is given, right or wrong.
 
     Parameters
     ----------
@@ -131,12 +131,12 @@ class WrongWorld:
 
     @property
     def delay(self) -> int:
-        """Rounds after which the outcomes of a round come: 0 where they come before the next."""
+        """Number of rounds by which outcomes are late: 0 if they come before the next round."""
         return self._flaw.delay
 
     @property
     def prior(self) -> GaussianProcess:
-        """What a learner is told."""
+        """The prior that a learner is given."""
         flaw = self._flaw
         kernel = SquaredExponential(lengthscale=flaw.lengthscale, variance=flaw.variance)
         return GaussianProcess(kernel, flaw.noise_std, mean=flaw.mean)
@@ -159,14 +159,16 @@ class WrongWorld:
 
     @cached_property
     def _truths(self) -> Array:
-        """(2, 220, 2) what both outcomes follow, and what they turn into where they drift."""
+        """(2, 220, 2) the truths of both outcomes, and those into which they drift."""
         rng = self._draws(1)
         drawn = np.stack([TRUTHS[self._flaw.truth](self.contexts, rng) for _ in range(2)])
-        drawn[:, :, 0] *= np.where(drawn[:, :, 0].mean(axis=1) < 0.0, -1.0, 1.0)[:, None]  # something to earn
+        drawn[:, :, 0] *= np.where(drawn[:, :, 0].mean(axis=1) < 0.0, -1.0, 1.0)[
+            :, None
+        ]  # so that there is something to earn
         return drawn
 
     def _truth(self, t: int) -> Array:
-        """(220, 2) what outcomes follow in round t, before offset, scale and effects."""
+        """(220, 2) the truths in round t, before offset, scale and effects."""
         before, after = self._truths
         if self._flaw.drift == "slow":
             angle = 0.25 * np.pi * min(t / TURN, 1.0)
@@ -176,7 +178,7 @@ class WrongWorld:
         return now
 
     def _effects(self, t: int, labels: IntArray) -> Array:
-        """(n, 2) by what arms of groups with these labels differ from what their contexts tell."""
+        """(n, 2) differences of arms of groups with these labels from the function of their contexts."""
         how = self._flaw.effects
         if not how:
             return np.zeros((len(labels), 2))
@@ -265,7 +267,7 @@ def _numbers(round: Round) -> IntArray:
 
 
 def _roughness(contexts: Array) -> Array:
-    """(M, 1) from 0.25 to 1.75: how many times its usual standard deviation noise has at a context."""
+    """(M, 1) factor on the usual standard deviation of the noise at each context, from 0.25 to 1.75."""
     rough: Array = 0.25 + 1.5 * contexts[:, :1]
     return rough
 

@@ -1,4 +1,4 @@
-"""Experiments: studies of many runs, as data; the runner; and what the paper claims of them."""
+"""Experiments: studies of many runs, as data; the runner; and the claims of the paper about them."""
 
 from superarm.experiments.own import study
 

@@ -10,7 +10,7 @@ SHOWN, NOT_SHOWN = "shown", "not shown"  # of differences that are not promised
 UNKNOWN = "not measured"
 TOO_SMALL = "not judged"  # measured, in a study that is too small for a verdict
 
-PAPER, TARGETS = "paper", "targets"  # who says what should be seen: the paper, or we, of the cautious policy
+PAPER, TARGETS = "paper", "targets"  # sources: claims of the paper, or our targets for the cautious policy
 CAUTIOUS, EXACT, SPARSE, RIVAL = "cautious", "tcgp-ucb", "stcgp-ucb", "acc-ucb"
 
 
@@ -26,12 +26,12 @@ class Claim:
 
 
 class Missing(Exception):
-    """What the results lack to measure something."""
+    """The results lack something that a measure needs; the message names it."""
 
 
 Measured = tuple[str, str, str]  # the figure, the verdict, a remark
 
 
 def target(figure: str, enough: bool) -> Measured:
-    """What was measured of a target, and whether it was met."""
+    """The measurement of a target, and whether it was met."""
     return figure, MET if enough else MISSED, ""

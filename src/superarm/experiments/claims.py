@@ -1,4 +1,4 @@
-"""What the paper claims of its studies and what the cautious policy should reach: one table, measured on results.
+"""The claims of the paper about its studies and the targets of the cautious policy: one table, measured on results.
 
 No verdict is adjusted afterwards.
 """
@@ -31,7 +31,7 @@ from superarm.experiments.claim import (
 from superarm.experiments.measures import LATE, by_run, by_zeta, of, over_runs, plus_minus
 from superarm.experiments.paper import STUDIES
 
-_Row = tuple[Any, ...]  # what, how much, measured how, and the levels that the latter two are about
+_Row = tuple[Any, ...]  # claim, expected figure, measure, and the levels in the latter two
 
 
 def evaluate(
@@ -39,8 +39,8 @@ def evaluate(
 ) -> list[Claim]:
     """Every claim of the paper, or every target, about the experiment of this table.
 
-    Generated data give no verdicts, and neither do tables without the policies in question, nor fewer rounds or runs
-    than the claim is about, unless ``any_size``.
+    Generated data give no verdicts, nor do tables without the policies in question, nor those with fewer rounds or
+    runs than the claim is about, unless ``any_size``.
     """
     study = frame["experiment"][0] if len(frame) else ""
     return [_judged(row, frame, study, source, synthetic, any_size) for row in _table()[source].get(study, ())]
@@ -130,7 +130,7 @@ def _table() -> dict[str, dict[str, tuple[_Row, ...]]]:
 
 
 def _there(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
-    """The rows of a policy that must be there."""
+    """The rows of a policy, or :class:`Missing`."""
     mine = of(frame, policy)
     if mine.is_empty():
         raise Missing(f"{policy} in the results")
@@ -194,7 +194,7 @@ def _of_three(frame: pl.DataFrame, measure: Callable[[pl.DataFrame], float]) -> 
 
 
 def _sparse_or_exact(values: dict[str, float], holds: Callable[[float], bool]) -> tuple[str, str]:
-    """The paper ran its algorithm with the sparse posterior and named it TCGP-UCB: either may bear the claim out."""
+    """The verdict from either posterior: the paper ran its algorithm with the sparse one and named it TCGP-UCB."""
     if holds(values[SPARSE]):
         return HOLDS, ""
     if EXACT in values and holds(values[EXACT]):
@@ -207,8 +207,8 @@ def _sparse_or_exact(values: dict[str, float], holds: Callable[[float], bool]) -
 
 def _reaches_080(frame: pl.DataFrame) -> Measured:
     first = _of_three(frame, lambda mine: measures.first_round(mine, 0.80))
-    said = (f"{name} {f't = {t:.0f}' if np.isfinite(t) else 'never'}" for name, t in first.items())
-    return ", ".join(said), *_sparse_or_exact(first, lambda t: t < first[RIVAL])
+    figures = (f"{name} {f't = {t:.0f}' if np.isfinite(t) else 'never'}" for name, t in first.items())
+    return ", ".join(figures), *_sparse_or_exact(first, lambda t: t < first[RIVAL])
 
 
 def _final_reward(frame: pl.DataFrame) -> Measured:
@@ -218,8 +218,8 @@ def _final_reward(frame: pl.DataFrame) -> Measured:
     if over and verdict == HOLDS:
         verdict = REMARK
         remark = f"Above 1 ({', '.join(over)}): more than the constrained optimum is earned by breaking promises."
-    said = (f"{name} {plus_minus(_final(frame, name, 'reward_ratio'), 3)}" for name in means)
-    return ", ".join(said), verdict, remark
+    figures = (f"{name} {plus_minus(_final(frame, name, 'reward_ratio'), 3)}" for name in means)
+    return ", ".join(figures), verdict, remark
 
 
 def _satisfied(frame: pl.DataFrame) -> Measured:
@@ -237,8 +237,8 @@ def _satisfied(frame: pl.DataFrame) -> Measured:
             "An exact oracle goes to the edge of the optimistic constraint, and there a promise is broken as long as "
             "the index is above the truth."
         )
-    said = "after round 50: " + ", ".join(f"{name} {share:.3f}" for name, share in late.items())
-    return said, REMARK if verdict == HOLDS and not half else verdict, remark
+    figures = "after round 50: " + ", ".join(f"{name} {share:.3f}" for name, share in late.items())
+    return figures, REMARK if verdict == HOLDS and not half else verdict, remark
 
 
 def _monotone(frame: pl.DataFrame, column: str, sign: int) -> Measured:
@@ -253,11 +253,11 @@ def _monotone(frame: pl.DataFrame, column: str, sign: int) -> Measured:
     unclear = ", ".join(
         f"{names[i]} to {names[i + 1]} by {means[i]:.1f} ± {errors[i]:.1f}" for i in np.flatnonzero(~clear)
     )
-    said = f"Not beyond two standard errors of the paired difference, in the direction claimed: {unclear}."
+    remark = f"Not beyond two standard errors of the paired difference, in the direction claimed: {unclear}."
     return (
         ", ".join(f"{zeta}: {plus_minus(values)}" for zeta, values in finals.items()),
         HOLDS if clear.all() else FAILS if against.any() or means.sum() <= 0 else REMARK,
-        said if unclear else "",
+        remark if unclear else "",
     )
 
 
@@ -269,8 +269,10 @@ def _regret(frame: pl.DataFrame, share: int, of_zetas: bool = False) -> Measured
         raise Missing("several values of zeta in the results")
     best = min(finals, key=lambda name: float(finals[name].mean()))
     ratio = "" if mine == 0.0 else f" (1/{finals[best].mean() / mine:.0f})"
-    said = plus_minus(_final(frame, CAUTIOUS, "group_regret"), 2)
-    return target(f"{said} beside {plus_minus(finals[best], 2)} of {best}{ratio}", share * mine <= finals[best].mean())
+    figure = plus_minus(_final(frame, CAUTIOUS, "group_regret"), 2)
+    return target(
+        f"{figure} beside {plus_minus(finals[best], 2)} of {best}{ratio}", share * mine <= finals[best].mean()
+    )
 
 
 def _reward(frame: pl.DataFrame, least: float) -> Measured:

@@ -1,17 +1,17 @@
-"""How the configuration of kept results differs from another, in words."""
+"""The differences between the configuration of kept results and another, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-CONTENT = ", content "  # before the fingerprint of what is one's own
-SHORT = 60  # signs of a value
-MOST = 6  # that are named
+CONTENT = ", content "  # precedes the fingerprint of a user's code or data
+SHORT = 60  # most characters of a value
+MOST = 6  # most differences that are named
 
 
 def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """What differs in the entries of ``here``: "rounds is 30 there and 40 here; policy mine has changed since"."""
+    """The entries of ``here`` that differ: "rounds is 30 there and 40 here; policy mine has changed since"."""
     words = [each for name in here for each in _words(name, there.get(name), here[name])]
     rest = [f"and {len(words) - MOST} more differences"] if len(words) > MOST else []
     return "; ".join([*words[:MOST], *rest])

@@ -1,6 +1,6 @@
 """An experiment as data: an environment, policies by name, how long and how often.
 
-A policy is named with its settings: "tcgp-ucb zeta=0.25" is tcgp-ucb made with zeta 0.25. What makes a policy is a
+A policy is named with its settings: "tcgp-ucb zeta=0.25" is tcgp-ucb made with zeta 0.25. The maker of a policy is a
 function of the run's setting; its other parameters, which all have defaults, are the settings that may be named, each
 of the type of its default.
 """
@@ -28,7 +28,7 @@ _KINDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: 
 
 
 class DataKind(StrEnum):
-    """How far what is measured on the data of a study can be held against the paper."""
+    """How far measurements on the data of a study can be compared with the paper."""
 
     PAPERS = "paper's"
     OTHER = "other"  # real, but not what the paper used
@@ -40,8 +40,8 @@ class Setting:
     """What a policy of an experiment may know when it is made."""
 
     rounds: int  # T
-    seed: int  # of its ties and draws
-    environment: Any  # for the clairvoyant, and for what a study says that its learners know
+    seed: int  # for its ties and draws
+    environment: Any  # for the clairvoyant, and for priors that a study takes from the environment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +108,7 @@ class Experiment:
         object.__setattr__(self, "systems", self.systems or self.policies)
 
     def environment_of(self, seed: int, run: int) -> Any:
-        """What a run of the experiment with this seed is played on."""
+        """The environment of a run of the experiment with this seed."""
         drawn = seed_of(run_entropy(seed, run), "environment")
         return self.environment(drawn) if self.by_run is None else self.by_run(run, drawn)
 
@@ -134,7 +134,7 @@ class Experiment:
         trial = Setting(rounds=self.rounds, seed=0, environment=self.environment(0))
         for make in chosen.policies.values():
             if isinstance(make, Variant):
-                make(trial)  # a setting out of range is refused now, not in the midst of a run
+                make(trial)  # so that a setting out of range is refused now, not in the middle of a run
         # In the order of the study, whatever the order asked for; settings of one policy as they were asked for.
         usual, bases = list(self.policies), list(self.systems)
         places = {name: usual.index(name) if name in usual else len(usual) for name in chosen.policies}
@@ -159,7 +159,7 @@ def name_with_settings(name: str, settings: Mapping[str, Value]) -> str:
 
 
 def named(text: str, makers: Mapping[str, Maker]) -> tuple[str, Maker]:
-    """The full name and the maker of what ``text`` names: a name of ``makers``, and after it settings key=value.
+    """The full name and the maker of a policy, given as a name of ``makers``, followed by settings key=value.
 
     Equal settings make equal names, in whatever order and notation they are given. A name may itself hold spaces.
     """
@@ -186,7 +186,7 @@ def named(text: str, makers: Mapping[str, Maker]) -> tuple[str, Maker]:
 
 
 def names_in(text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """What a text names, separated by commas, which known names may hold too.
+    """The names in a text, separated by commas; known names may contain commas too.
 
     >>> names_in("cucb, one, two, tcgp-ucb zeta=0.25", ["cucb", "one, two"])
     ('cucb', 'one, two', 'tcgp-ucb zeta=0.25')
@@ -201,7 +201,7 @@ def names_in(text: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def varied(makers: Mapping[str, Maker], grids: Mapping[str, Mapping[str, Iterable[Value]]]) -> tuple[str, ...]:
-    """Names for one setting at a time over its grid, for the policies and settings that are there; no defaults."""
+    """Names that vary one setting at a time over its grid, for existing policies and settings; without defaults."""
     return tuple(
         name_with_settings(name, {key: value})
         for name, grid in grids.items()
@@ -229,10 +229,10 @@ def _text(value: Any) -> str:
 
 
 def run_entropy(seed: int, run: int) -> Entropy:
-    """What all random streams of a run are drawn from."""
+    """The entropy from which all random streams of a run are drawn."""
     return (seed, run)
 
 
 def seed_of(entropy: Entropy, name: str) -> int:
-    """A number for what takes a seed rather than a stream."""
+    """A whole number for functions that take a seed rather than a stream."""
     return int(stream(entropy, name).integers(np.iinfo(np.int64).max))

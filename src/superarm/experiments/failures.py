@@ -1,4 +1,4 @@
-"""Errors of anybody's code in worker processes, told without the lines that every task has above it."""
+"""Errors of users' code in worker processes, shown without the frames that every task has above them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 ADVICE = "with workers=1, or --jobs 1, it is played in this process, where a debugger can stop"
 PACKAGE = Path(__file__).parent.parent
-# What hands a task to a process and back.
+# Files that hand a task to a process and its result back.
 AROUND = ("/joblib/", f"{PACKAGE.as_posix()}/workers/", f"{PACKAGE.as_posix()}/experiments/unit.py")
 _FRAME = re.compile(r'^  File "([^"\n]*)", line .*\n(?:    .*\n)*', re.MULTILINE)
 
 
-class InWorker(Exception):  # it is only shown, as what an error came from
+class InWorker(Exception):  # never raised: only shown as the cause of an error
     """Where in a worker process an error was raised."""
 
     def __str__(self) -> str:
@@ -20,15 +20,15 @@ class InWorker(Exception):  # it is only shown, as what an error came from
 
 
 def is_from_worker(error: Exception) -> bool:
-    """Whether an error was raised in another process: its own lines are only in what it came from."""
+    """Whether an error was raised in another process: then only its cause has the traceback."""
     return type(error.__cause__).__name__ == "_RemoteTraceback"
 
 
 def advised(error: Exception) -> InWorker:
-    """Say how to come nearer to an error of a worker process, and return where it was raised."""
+    """Add advice on debugging to an error of a worker process, and return where it was raised."""
     error.add_note(ADVICE)
-    told = str(error.__cause__).strip().removeprefix('"""').removesuffix('"""').strip()
-    return InWorker(_FRAME.sub(_unless_around, f"{told}\n").rstrip())
+    trace = str(error.__cause__).strip().removeprefix('"""').removesuffix('"""').strip()
+    return InWorker(_FRAME.sub(_unless_around, f"{trace}\n").rstrip())
 
 
 def _unless_around(frame: re.Match[str]) -> str:

@@ -1,10 +1,10 @@
-"""What a policy or an environment of your own is made of, in twelve digits.
+"""The code and data of a user's policy or environment, in twelve digits.
 
 Results are continued only with the same code and data, so all that a run depends on must count: the source of functions
-and of the methods of classes with their own bases (the byte code of lambdas, of which a line may hold several, and
-where no source is known), default values, what a function captured, what it takes from its own module and from others
-of your own, arguments of a ``partial``, class attributes, and the state of objects. Other objects count by what pickle
-would keep of them. Where that cannot be known, a warning says so.
+and of the methods of classes with their own bases (the byte code of lambdas, because a line may hold several, and of
+code without source), default values, captured variables, what a function reads from its own module and from other
+modules of the user's, arguments of a ``partial``, class attributes, and the state of objects. Other objects count by
+what pickle would save of them. If that cannot be known, a warning says so.
 What comes from installed packages counts by its name: the versions are kept beside the results.
 """
 
@@ -50,7 +50,8 @@ from superarm.experiments.own_code import (
 )
 
 PLAIN = (type(None), bool, float, complex, str, bytes)
-# Equal ones may be one object or two, by whether Python compiled a file or had kept it: they are never "again".
+# Equal constants may be one object or two, depending on whether Python compiled a file or loaded it, so they are never
+# treated as met before.
 CONSTANT = (tuple, frozenset, slice, CodeType)
 BUILT_IN = (
     BuiltinFunctionType,
@@ -63,15 +64,15 @@ BUILT_IN = (
 )
 # The generators of a whole process, which begin differently in each.
 SHARED = {id(np.random.mtrand._rand): "numpy.random", id(getattr(random, "_inst", random)): "random"}
-LOCKS = ("_thread.lock", "_thread.RLock")  # which hold nothing
+LOCKS = ("_thread.lock", "_thread.RLock")  # without content
 Parts = tuple[list[bytes], list[Any]]
 
 
 def fingerprint(made: Any) -> str:
-    """Of all that decides what it does."""
+    """Twelve digits of all that decides what ``made`` does."""
     unknown: set[str] = set()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of objects that are asked what they hold
+        warnings.simplefilter("ignore")  # from objects whose attributes are read
         digest = _digest(made, {}, unknown).hex()[:12]
     if unknown:
         warnings.warn(
@@ -83,7 +84,7 @@ def fingerprint(made: Any) -> str:
 
 
 def _digest(thing: Any, seen: dict[int, tuple[int, Any]], unknown: set[str]) -> bytes:
-    """Of a thing and all that it holds; what was met before counts by its place."""
+    """The digest of a thing and all that it holds; a thing met before counts by its place."""
     digest, waiting = hashlib.sha256(), [thing]
     while waiting:  # rather than a call in a call: data may be nested deeper than Python can
         words, held = _taken_apart(waiting.pop(), seen, unknown)
@@ -94,7 +95,7 @@ def _digest(thing: Any, seen: dict[int, tuple[int, Any]], unknown: set[str]) -> 
 
 
 def _taken_apart(thing: Any, seen: dict[int, tuple[int, Any]], unknown: set[str]) -> Parts:
-    """What can be said of a thing itself, and what it holds, in an order that is always the same."""
+    """A description of a thing itself, and the things that it holds, always in the same order."""
     kind = type(thing)
     if kind is int:
         return [b"int", format(thing, "x").encode()], []
@@ -103,7 +104,7 @@ def _taken_apart(thing: Any, seen: dict[int, tuple[int, Any]], unknown: set[str]
     if id(thing) in seen:
         return [b"again", str(seen[id(thing)][0]).encode()], []
     if kind not in CONSTANT:
-        seen[id(thing)] = (len(seen), thing)  # which keeps it: another might lie in its place
+        seen[id(thing)] = (len(seen), thing)  # kept alive, because another might get its id
     if isinstance(thing, np.ndarray) and kind in (np.ndarray, np.memmap) and not thing.dtype.hasobject:
         return [b"array", repr((thing.dtype, thing.shape)).encode(), np.ascontiguousarray(thing).tobytes()], []
     if isinstance(thing, set | frozenset):
@@ -133,7 +134,7 @@ def _of_frame(frame: pl.DataFrame | pl.Series) -> list[Any]:
 
 
 def _held(thing: Any) -> list[Any]:
-    """What it consists of."""
+    """The things that a thing holds."""
     kind = type(thing)
     if kind in (dict, MappingProxyType):
         return [part for item in thing.items() for part in item]
@@ -147,7 +148,7 @@ def _held(thing: Any) -> list[Any]:
 
 
 def _of_code(thing: Any) -> list[Any] | None:
-    """What code consists of; None of other things."""
+    """The parts of code; None for other things."""
     if isinstance(thing, FunctionType):
         return parts_of_function(thing)
     if isinstance(thing, CodeType):
@@ -189,7 +190,7 @@ def _is_ours(kind: type) -> bool:
 
 
 def _state(thing: Any) -> dict[str, Any]:
-    """The attributes of an object, without what it only keeps to save time."""
+    """The attributes of an object, without cached ones."""
     names = {*getattr(thing, "__dict__", {}), *(name for each in type(thing).__mro__ for name in _slots(each))}
     if dataclasses.is_dataclass(thing):
         names |= {field.name for field in dataclasses.fields(thing)}
@@ -198,12 +199,12 @@ def _state(thing: Any) -> dict[str, Any]:
 
 
 def _slots(found: type) -> list[str]:
-    """The names under which objects keep what they have no ``__dict__`` for."""
+    """The names of the slots of a class."""
     return [name for name, it in vars(found).items() if inspect.ismemberdescriptor(it)]
 
 
 def _reduced(thing: Any) -> list[Any]:
-    """What pickle would keep of it."""
+    """What pickle would save of a thing."""
     reduce = copyreg.dispatch_table.get(type(thing))
     try:
         kept: Any = thing.__reduce_ex__(4) if reduce is None else reduce(thing)
@@ -213,5 +214,5 @@ def _reduced(thing: Any) -> list[Any]:
         if isinstance(state, dict):
             state = {name: value for name, value in state.items() if name not in saved_names(type(thing))} or None
         return [make, arguments, state, *(None if each is None else list(each) for each in (items, pairs))]
-    except Exception:  # of anybody's code
+    except Exception:  # of a user's code
         return [_Unseen(type_of(thing))]

@@ -1,4 +1,4 @@
-"""Whether workers are fit to run on: their machines, and what a task and a constant of many tasks cost."""
+"""Whether workers are fit for a study: their machines, and the cost of a task and of a constant of many tasks."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import numpy as np
 from superarm.experiments.machines import Machine, this_machine, unfit
 from superarm.workers.workers import Workers
 
-TASKS = 100  # empty ones, to see what one costs
-MEGABYTES = 50  # of a constant that all share: a posterior at rank 1,000 and a few thousand contexts
+TASKS = 100  # empty tasks to measure the cost of one
+MEGABYTES = 50  # size of a shared constant: a posterior at rank 1,000 and a few thousand contexts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fitness:
-    """What was found; times are wall times in seconds."""
+    """The findings; times are wall times in seconds."""
 
     number: int
     machines: list[Machine]
     faults: list[str]
-    task: float  # an empty one
-    share: float  # a constant of many tasks
-    first_use: float  # of it, by one task a worker
+    task: float  # for an empty task
+    share: float  # to share a constant of many tasks
+    first_use: float  # until one task on each worker has read it
     megabytes: int
 
     @property
     def fit(self) -> bool:
-        """Whether results will be those of this machine, bit for bit."""
+        """Whether results will equal those of this machine, bit for bit."""
         return not self.faults
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What became of promises in each kind of world: kept, stated, certified and broken, reward and time.
+"""Measures for each kind of world: promises kept, stated, certified and broken, reward and time.
 
 Errors are standard errors clustered by run, because the rounds of a run depend on each other.
 """
@@ -16,7 +16,7 @@ from superarm.experiments.experiment import BENCHMARK
 from superarm.experiments.results import complete
 
 STUDY = "wrong"
-TOGETHER = "all but *"  # the kinds that policies are meant to bear, as one; the other has an asterisk in tables
+TOGETHER = "all but *"  # all kinds that a policy should cope with; the other has an asterisk in tables
 
 
 def by_kind(frame: pl.DataFrame, described: Sequence[str]) -> pl.DataFrame:
@@ -27,7 +27,7 @@ def by_kind(frame: pl.DataFrame, described: Sequence[str]) -> pl.DataFrame:
     frame
         the results of the study ``wrong``, one row per round
     described
-        what each run was played on, as its manifest says: the kind, and after a comma the promise
+        the world of each run, from the manifest: the kind, and after a comma the promise
 
     Returns
     -------
@@ -38,8 +38,10 @@ def by_kind(frame: pl.DataFrame, described: Sequence[str]) -> pl.DataFrame:
         (runs in which nothing was ever picked); ``select_ms`` and ``update_ms`` (means).
     """
     kinds = [text.partition(", ")[0] for text in described]
-    told = pl.DataFrame({"run": np.arange(len(kinds)), "kind": kinds}, schema={"run": pl.Int64, "kind": pl.String})
-    runs = _by_run(frame).join(told, on="run", how="inner", maintain_order="left")
+    kind_of_run = pl.DataFrame(
+        {"run": np.arange(len(kinds)), "kind": kinds}, schema={"run": pl.Int64, "kind": pl.String}
+    )
+    runs = _by_run(frame).join(kind_of_run, on="run", how="inner", maintain_order="left")
     rows = []
     for (policy,), mine in runs.group_by("policy", maintain_order=True):
         parts = {kind: mine.filter(pl.col("kind") == kind) for kind in dict.fromkeys(kinds)}

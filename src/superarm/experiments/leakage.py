@@ -34,9 +34,9 @@ from superarm.selection import Selection, Status
 from superarm.simulation import Entropy, certified, stream
 
 MENU = Menu(fractions=(0.1, 0.25, 0.5, 1.0), local_steps=(2, 8, 32))
-LIMITS = (0.15, 0.6)  # of clients, uniform
-RERUNS = 40  # of a request, for its expected leakage
-ERRORS = 2.0  # standard errors above its limit at which a request counts as broken
+LIMITS = (0.15, 0.6)  # range of the limits of clients, which are uniform
+RERUNS = 40  # repetitions of a request to measure its expected leakage
+ERRORS = 2.0  # standard errors above its limit from which on a request counts as broken
 ALIKE = ("alike (IID)", "not alike (non-IID)")  # clients, in even and in odd runs
 BLIND, RANDOM = "feasible-random", "uniform"
 
@@ -98,7 +98,7 @@ class World:
 
 
 class FeasibleByTruth:
-    """Knows what every request is expected to leak, and draws at random among those that keep their limit."""
+    """Knows the expected leakage of every request, and draws at random among those that keep their limit."""
 
     def __init__(self, world: World, seed: int) -> None:
         self.world, self.seed = world, seed
@@ -126,7 +126,7 @@ class FeasibleByTruth:
         )
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
-        """Forget them."""
+        """Learn nothing."""
 
 
 class WithoutUtility:
@@ -140,14 +140,14 @@ class WithoutUtility:
         return self.policy.select(round)
 
     def update(self, round: Round, arms: Any, outcomes: Any) -> None:
-        """Learn leakage alone."""
-        told = Outcomes.of(round, arms, outcomes)
-        lots = np.random.default_rng((self.seed, round.t)).uniform(size=len(told.arms))
-        self.policy.update(round, told.arms, np.column_stack([lots, told.values[:, 1]]))
+        """Learn only the leakage."""
+        learnt = Outcomes.of(round, arms, outcomes)
+        lots = np.random.default_rng((self.seed, round.t)).uniform(size=len(learnt.arms))
+        self.policy.update(round, learnt.arms, np.column_stack([lots, learnt.values[:, 1]]))
 
 
 class _Timed:
-    """A policy, and how long its last calls took."""
+    """A policy and the durations of its last calls."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy, self.select_seconds, self.update_seconds = policy, 0.0, 0.0

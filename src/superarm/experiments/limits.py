@@ -1,4 +1,4 @@
-"""What became of clients' limits, and of the model: measures of the study of leakage, and what it should reach."""
+"""The study of leakage: measures of clients' limits and of the model, and the targets."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _measured(runs: pl.DataFrame) -> dict[str, Any]:
 
 
 def _late(frame: pl.DataFrame, policy: str) -> list[dict[str, Any]]:
-    """What was measured of a policy, of clients alike, not alike, and together."""
+    """Measures of a policy for clients alike, not alike, and together."""
     mine = of(frame, policy)
     if mine.is_empty():
         raise Missing(f"{policy} in the results")
@@ -85,14 +85,14 @@ def _late(frame: pl.DataFrame, policy: str) -> list[dict[str, Any]]:
 
 def _few(frame: pl.DataFrame, most: float) -> Measured:
     rows = _late(frame, CAUTIOUS)
-    said = ", ".join(f"{row['clients']} {row['late']:.4f}" for row in rows)
-    return target(said, all(row["late"] <= most for row in rows))
+    figures = ", ".join(f"{row['clients']} {row['late']:.4f}" for row in rows)
+    return target(figures, all(row["late"] <= most for row in rows))
 
 
 def _fewer(frame: pl.DataFrame, share: int) -> Measured:
     pairs = list(zip(_late(frame, CAUTIOUS), _late(frame, RANDOM), strict=True))
-    said = ", ".join(f"{mine['clients']} {mine['late']:.4f} beside {other['late']:.4f}" for mine, other in pairs)
-    return target(said, all(share * mine["late"] <= other["late"] for mine, other in pairs))
+    figures = ", ".join(f"{mine['clients']} {mine['late']:.4f} beside {other['late']:.4f}" for mine, other in pairs)
+    return target(figures, all(share * mine["late"] <= other["late"] for mine, other in pairs))
 
 
 def _as_stated(frame: pl.DataFrame, factor: float) -> Measured:
@@ -108,14 +108,14 @@ def _accuracy(frame: pl.DataFrame, rival: str) -> Measured:
         raise Missing("the same runs of both, at least two")
     steps = mine - theirs
     mean, error = float(steps.mean()), float(steps.std(ddof=1)) / len(steps) ** 0.5
-    said = f"{mine.mean():.4f} against {theirs.mean():.4f}: {mean:+.4f} ± {error:.4f} (standard error)"
+    figures = f"{mine.mean():.4f} against {theirs.mean():.4f}: {mean:+.4f} ± {error:.4f} (standard error)"
     if abs(mean) <= 2.0 * error:
         return (
-            said,
+            figures,
             NOT_SHOWN,
             "No difference beyond two standard errors: neither a better nor a worse model was shown.",
         )
-    return said, SHOWN, f"The models of {CAUTIOUS} are {'better' if mean > 0 else 'worse'}."
+    return figures, SHOWN, f"The models of {CAUTIOUS} are {'better' if mean > 0 else 'worse'}."
 
 
 def _accuracies(frame: pl.DataFrame, policy: str) -> Array:

@@ -1,4 +1,4 @@
-"""What a machine is on which a study is played: versions, the kind of its CPU, and loops compiled for it.
+"""The machines on which a study is played: versions, the kind of the CPU, and loops compiled for it.
 
 The last bits of a result depend on the kind of CPU: OpenBLAS and the compiler use different loops for each. Machines of
 several kinds give the same bits if all are told to act as one kind: ``OPENBLAS_CORETYPE=Haswell
@@ -40,7 +40,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """The one on which this process runs; its loops are compiled if they are not."""
+    """The machine of this process; compiles its loops if they are not compiled."""
     began = time.perf_counter()
     compile_loops()
     seconds = time.perf_counter() - began
@@ -57,13 +57,13 @@ def compile_loops() -> None:
 
 
 def versions() -> dict[str, str]:
-    """Of whatever may decide a bit of the results."""
+    """The versions of everything that may decide a bit of the results."""
     packages = {"superarm": __version__, **{name: version(name) for name in PACKAGES}}
     return {"python": platform.python_version(), **packages}
 
 
 def cpu_kind() -> str:
-    """The kinds of CPU that BLAS and the compiler work for, of their own accord or because they were told to."""
+    """The kinds of CPU that BLAS and the compiler generate code for, detected or set."""
     import numpy.linalg  # noqa: F401  # so that BLAS is there to be asked
     from llvmlite import binding
     from threadpoolctl import threadpool_info
@@ -83,7 +83,7 @@ def one_kind(workers: Workers) -> str:
 
 
 def unfit(machines: list[Machine]) -> list[str]:
-    """Why machines do not give the same bits as this one, or as each other; nothing where they do."""
+    """Reasons why machines do not give the same bits as this one, or as each other."""
     faults = []
     here = versions()
     for machine in machines:

@@ -1,4 +1,4 @@
-"""What is measured on a table of results, each measure in one definition; nothing is smoothed.
+"""The measures of a table of results, each with one definition; nothing is smoothed.
 
 Frames of values have columns policy, run, t, value; frames of curves have policy, t, mean, std, low, high, where low
 and high are mean ± std, the sample standard deviation over the runs (null when there is one run). Wherever the
@@ -40,7 +40,7 @@ def of(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
 
 
 def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """One over the other; null where the latter is not above 0."""
+    """``part`` over ``whole``; null where the latter is not above 0."""
     return pl.when(whole > 0).then(part / whole)
 
 
@@ -235,17 +235,17 @@ def summary(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shares(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """For each policy, "optimal 97 %, limit 3 %": the most frequent first, and none rounded away to nothing."""
+    """For each policy, "optimal 97 %, limit 3 %": the most frequent first, and none rounded to 0 or 100 %."""
     counts = frame.group_by("policy", column).len().sort(["len", column], descending=[True, False])
     counts = counts.with_columns(share=100 * pl.col("len") / pl.col("len").sum().over("policy"))
     texts: dict[str, list[str]] = {}
     for policy, value, _, share in counts.iter_rows():
         name = str(value if value is not None else "none").lower().replace("_", " ")
-        # 99.7 % is not all, and 0.3 % is not none
+        # 99.7 % is not 100 %, and 0.3 % is not 0.
         rounded = "<1" if share < 1 else ">99" if 99 < share < 100 else f"{share:.0f}"
         texts.setdefault(policy, []).append(f"{name} {rounded} %")
-    said = {"policy": list(texts), column: [", ".join(parts) for parts in texts.values()]}
-    return pl.DataFrame(said, schema={"policy": pl.String, column: pl.String})
+    columns = {"policy": list(texts), column: [", ".join(parts) for parts in texts.values()]}
+    return pl.DataFrame(columns, schema={"policy": pl.String, column: pl.String})
 
 
 def paired_steps(finals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -268,8 +268,8 @@ def plus_minus(values: np.ndarray, digits: int = 1) -> str:
 def bounds_of(results: Results) -> pl.DataFrame | None:
     """Bounds of Theorem 1 on the cumulative regrets of TCGP-UCB in the first run, to be drawn beside these.
 
-    None for studies that they do not cover: the trade-off study's Variance is not Lipschitz, and the walk through a
-    movies run takes longer than the run. The rounds are generated again from the seed. The federated truths are fixed
+    None for studies that they do not cover: the trade-off study's Variance is not Lipschitz, and for a movies run they
+    take longer than the run. The rounds are generated again from the seed. The federated truths are fixed
     curves and not drawn from the prior, so the bounds are shown for their size, not as a guarantee.
     """
     manifest, policy = results.manifest, "tcgp-ucb"

@@ -1,4 +1,4 @@
-"""Names of your own studies and policies, which become folders, columns and words on a page."""
+"""Names of users' studies and policies, which become folders, columns and words on a page."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.experiments.paper import STUDIES
 
-UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, formats, halves of signs, and ends of lines
-JOINERS = "\u200c\u200d"  # which some scripts are not written without
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, formats, surrogates, and ends of lines
+JOINERS = "\u200c\u200d"  # invisible characters that some scripts need
 # Every object of JavaScript has these, so a chart that looks up the line of a policy of this name finds no line.
 OF_SCRIPTS = (
     *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__", "constructor"),
@@ -19,7 +19,7 @@ OF_SCRIPTS = (
 
 
 def checked_study(name: Any) -> str:
-    """A name for a folder in results, which none of superarm's studies has: their texts and claims are not its own."""
+    """A name for a folder in results, other than those of superarm's studies, whose texts and claims do not fit it."""
     if not isinstance(name, str) or not name:
         raise InvalidArgument("name", "a word", safe_repr(name))
     if any(sign in name for sign in "/\\:") or name.startswith(".") or name != name.strip() or not is_seen(name):
@@ -58,5 +58,5 @@ def checked_apart(names: Iterable[Any]) -> None:
 
 
 def is_seen(text: str) -> bool:
-    """Whether a text has no sign that moves, hides or breaks others, or that no file can hold."""
+    """Whether a text has no character that moves, hides or breaks others, or that no file can hold."""
     return all(sign in JOINERS or unicodedata.category(sign) not in UNSEEN for sign in text)

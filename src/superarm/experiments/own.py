@@ -1,4 +1,4 @@
-"""Your own studies: any policies on any environment, run like the studies of the paper."""
+"""Users' own studies: any policies on any environment, run like the studies of the paper."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from superarm.policies.policy import Policy
 from superarm.policies.tcgp_ts import TCGPTS
 from superarm.policies.tcgp_ucb import TCGPUCB
 
-# Policies by name, told nothing beforehand.
+# Policies by name, without prior knowledge.
 BY_NAME: dict[str, Maker] = {
     "cautious": lambda s, confidence=0.99: CautiousTCGPUCB(confidence=confidence, seed=s.seed),
     "tcgp-ucb": lambda s, zeta=0.5, beta_scale=1.0: TCGPUCB(zeta=zeta, beta_scale=beta_scale, seed=s.seed),
@@ -42,8 +42,8 @@ BY_NAME: dict[str, Maker] = {
     BENCHMARK: lambda s: Clairvoyant(s.environment),
 }
 
-LINE = 200  # signs of a manifest
-READ = "study in "  # begins the name of a file's module, which there is while the file is read for its study
+LINE = 200  # most characters of a description in the manifest
+READ = "study in "  # begins the name of a module that exists only while a file is read for its study
 
 Made = Callable[..., Any] | Policy | str
 World = Environment | Callable[..., Environment]
@@ -162,7 +162,7 @@ def _module(where: str) -> ModuleType:
     beside = str(path.absolute().parent)
     if beside not in sys.path:
         sys.path.insert(0, beside)  # as Python does for the file that it runs; workers take it over
-    sys.modules[module.__name__] = module  # data classes look there
+    sys.modules[module.__name__] = module  # dataclasses look it up there
     try:
         spec.loader.exec_module(module)
     except SuperarmError:
@@ -171,7 +171,7 @@ def _module(where: str) -> ModuleType:
         came = f"{where}, line {_line_of(error, path)}: {type(error).__name__}: {error}"
         raise InvalidArgument("study", "a file that runs", came) from error
     finally:
-        # Workers could not import it: what belongs to no module that is there goes to them as it is.
+        # Workers could not import it; classes of a module that cannot be found are sent to them by value.
         del sys.modules[module.__name__]
     return module
 
@@ -220,7 +220,7 @@ def _environment(environment: World, seed: int) -> Environment:
 
 
 def _copy(argument: str, expected: str, thing: Any) -> Any:
-    """One that may draw from a generator of its own, or count its rounds, and leaves nothing to the next run."""
+    """A copy, because it may draw from its own generator, or count rounds, and affect the next run."""
     try:
         return copy.deepcopy(thing)
     except (TypeError, ValueError, RecursionError) as error:
@@ -235,7 +235,7 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
 
 
 def _called(argument: str, make: Callable[..., Any], seed: int) -> Any:
-    """What ``make`` gives, with the seed where it takes one."""
+    """The result of ``make``, called with the seed if it takes one."""
     try:
         parameters = inspect.signature(make).parameters
     except (TypeError, ValueError):
@@ -256,13 +256,13 @@ def _called(argument: str, make: Callable[..., Any], seed: int) -> Any:
 
 
 def _described(made: Any) -> str:
-    """What it is, and which code: a folder of results is not continued with another."""
+    """A description with a fingerprint of the code: a folder of results is not continued with other code."""
     if isinstance(made, str):
         return made
     plain = made if isinstance(made, type) or inspect.isroutine(made) else type(made)
     words = f"{plain.__module__}.{plain.__qualname__}"
     if plain is not made and has_repr(made):
-        told = safe_repr(made)
-        # Addresses, and the order of sets, differ in every process; a table is no line.
-        words = words if len(told) > LINE or any(sign in told for sign in (" at 0x", "{", "\n")) else told
+        text = safe_repr(made)
+        # Addresses and the order of sets differ in every process, and a table does not fit on a line.
+        words = words if len(text) > LINE or any(sign in text for sign in (" at 0x", "{", "\n")) else text
     return f"{words}, content {fingerprint(made)}"

@@ -1,4 +1,4 @@
-"""What decides what functions and classes of your own do, as a list of things.
+"""All that decides the behaviour of users' functions and classes, as lists of things.
 
 Code of superarm and of installed packages counts by its name: the versions are kept beside the results.
 """
@@ -20,14 +20,14 @@ from typing import Any
 INSTALLED = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 ANYWHERE = ("/site-packages/", "/dist-packages/")  # those of a user, or of a system, too
 HERE = f"{Path(__file__).parent.parent.as_posix()}/"  # of superarm
-# Of a class: what only says where it stands, is counted elsewhere, or is kept by Python for itself.
+# Attributes of a class that only say where it is defined, are counted elsewhere, or are internal to Python.
 NOT_COUNTED = {"__dict__", "__weakref__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__"}
 NOT_COUNTED |= {"__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
 NOT_COUNTED |= {"_abc_impl", "__abstractmethods__", "__doc__"}  # data classes write their defaults into the last
 
 
 def is_own(code: Any) -> bool:
-    """Whether a class, a function or a module is neither of superarm nor of Python or an installed package."""
+    """Whether a class, a function or a module is the user's: not of superarm, Python or an installed package."""
     if isinstance(code, FunctionType):
         return _is_own_file(code.__code__.co_filename) and _is_own_module(str(code.__globals__.get("__name__")))
     name = code.__name__ if isinstance(code, ModuleType) else getattr(code, "__module__", None)
@@ -48,7 +48,7 @@ def _is_own_file(file: str) -> bool:
 
 
 def parts_of_class(found: type) -> list[Any]:
-    """Its name alone, or its bases and all that was set on it too, where it is one's own."""
+    """The name of a class; of a user's class also its bases and attributes."""
     name = name_of(found)
     if not is_own(found):
         return [name]
@@ -57,7 +57,7 @@ def parts_of_class(found: type) -> list[Any]:
 
 
 def parts_of_function(function: FunctionType) -> list[Any]:
-    """What a function does, remembers and takes from its module; of one that is installed only what it remembers."""
+    """The code, captured values and globals of a function; of an installed one only the captured values."""
     remembers = [function.__defaults__, function.__kwdefaults__, _cells(function), function.__dict__]
     if not is_own(function):
         return [name_of(function), *remembers]
@@ -67,37 +67,37 @@ def parts_of_function(function: FunctionType) -> list[Any]:
 
 
 def parts_of_code(code: CodeType) -> list[Any]:
-    """What it does; not where it stands."""
+    """What code does, without where it is defined."""
     signature = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_varnames]
     return [code.co_code, code.co_names, code.co_consts, code.co_freevars, code.co_exceptiontable, *signature]
 
 
 def parts_of_module(module: ModuleType) -> list[Any]:
-    """Its name, and all that it holds where it is one's own."""
+    """The name of a module; of a user's module also all that it holds."""
     held = {name: value for name, value in sorted(vars(module).items()) if not name.startswith("__")}
     return [module.__name__, held if is_own(module) else None]
 
 
 def name_of(code: Any) -> str:
-    """Where code is from, and what it is called."""
+    """The module and the qualified name of code."""
     owner = getattr(code, "__module__", None) or getattr(getattr(code, "__objclass__", None), "__module__", None)
     return f"{owner}.{getattr(code, '__qualname__', None) or getattr(code, '__name__', '')}"
 
 
 def saved_names(found: type) -> set[str]:
-    """Attributes that objects of a class keep only to save time."""
+    """Names of the cached attributes of objects of a class."""
     return {name for each in found.__mro__ for name, it in vars(each).items() if isinstance(it, cached_property)}
 
 
 def _taken(function: FunctionType) -> list[Any]:
-    """What it takes from its module by name, and through it from other modules of one's own."""
+    """What a function reads from its module by name, and through it from other modules of the user's."""
     names = sorted(set(_names(function.__code__)))
     taken = [(name, function.__globals__[name]) for name in names if name in function.__globals__]
     return [part for name, value in taken for part in _by_name(name, value, names, ())]
 
 
 def _by_name(name: str, value: Any, names: list[str], above: tuple[ModuleType, ...]) -> Iterator[Any]:
-    """A value with its name; of a module of one's own only what the names may mean."""
+    """A value with its name; of a user's module only what the names may refer to."""
     if not isinstance(value, ModuleType) or not is_own(value):
         yield name, value
         return
@@ -108,7 +108,7 @@ def _by_name(name: str, value: Any, names: list[str], above: tuple[ModuleType, .
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """Every name in it, also in comprehensions and functions inside it."""
+    """Every name in code, including comprehensions and inner functions."""
     yield from code.co_names
     for each in code.co_consts:
         if isinstance(each, CodeType):
@@ -116,7 +116,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _imported(code: CodeType) -> list[Any]:
-    """The files of modules of one's own that are imported inside a function, perhaps only when it is called."""
+    """The files of users' modules that are imported inside a function, perhaps only when it is called."""
     names = {str(each.argval) for each in dis.get_instructions(code) if each.opname == "IMPORT_NAME"}
     inner = [part for each in code.co_consts if isinstance(each, CodeType) for part in _imported(each)]
     return [(name, _file_of(name)) for name in sorted(names)] + inner
@@ -125,7 +125,7 @@ def _imported(code: CodeType) -> list[Any]:
 def _file_of(module: str) -> bytes | None:
     try:
         found = find_spec(module)
-    except (ImportError, ValueError, AttributeError):  # the call will tell
+    except (ImportError, ValueError, AttributeError):  # the call itself will raise
         return None
     if found is None or found.origin is None or not _is_own_file(found.origin) or not Path(found.origin).is_file():
         return None
@@ -144,7 +144,7 @@ def _in_cell(cell: Any) -> list[Any]:
 
 
 def _source(code: CodeType) -> str | None:
-    """Its text; None where none is known, or where a file was changed after its code had been loaded."""
+    """The source of code; None if there is none, or if the file changed after its code was loaded."""
     try:
         source = inspect.getsource(code)  # of a function itself Python would give that of the one it wraps
         file = "".join(linecache.getlines(code.co_filename))
@@ -155,7 +155,7 @@ def _source(code: CodeType) -> str | None:
 
 @lru_cache(maxsize=32)
 def _codes(file: str) -> frozenset[Any]:
-    """What the text of a file means now."""
+    """The identities of all code that a file holds now."""
     found: list[CodeType] = [compile(file, "", "exec", dont_inherit=True)]
     for code in found:
         found.extend(each for each in code.co_consts if isinstance(each, CodeType))

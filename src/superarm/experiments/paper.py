@@ -111,7 +111,7 @@ BENCHMARKS: dict[str, Maker] = {BENCHMARK: lambda s: Clairvoyant(s.environment)}
 
 
 def learners(prior: Callable[[Setting], Posterior]) -> dict[str, Maker]:
-    """What learns through a posterior and cares for promises, by name, for any study.
+    """The policies with a posterior that keep promises, by name, for any study.
 
     Parameters of a maker after the first are settings that can be named: "tcgp-ucb zeta=0.25".
     """
@@ -254,13 +254,13 @@ def tradeoff() -> Experiment:
 
 
 def known(name: str) -> dict[str, Any]:
-    """What the table of studies has of an experiment."""
+    """The title and size of an experiment, from the table of studies."""
     study = STUDIES[name]
     return {"name": name, "title": study.title, "rounds": study.rounds, "runs": study.runs}
 
 
 def _digest(data: MovieLens) -> str:
-    """A short name of the ratings: other data make another configuration."""
+    """A short digest of the ratings: other data make another configuration."""
     columns = [data.ratings[name].to_numpy() for name in ("user", "movie", "rating")]
     return hashlib.sha256(b"".join(np.ascontiguousarray(column).tobytes() for column in columns)).hexdigest()[:12]
 

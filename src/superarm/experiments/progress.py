@@ -1,4 +1,4 @@
-"""How far a study has come: one bar over all rounds of all workers."""
+"""The progress of a study: one bar over all rounds of all workers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def progress(study: Study, missing: list[Unit], console: Console) -> Iterator[Callable[[int], None]]:
-    """A bar, fed by the files that workers of this machine let grow, or else by the number of units that came."""
+    """A bar, fed by the growing files of workers on this machine, or else by the number of finished units."""
     if not missing:
         yield lambda units: None
         return

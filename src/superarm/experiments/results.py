@@ -25,7 +25,7 @@ from superarm.simulation import PLAYED
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
 IDENTITY: Schema = {"experiment": pl.String, "policy": pl.String, "run": pl.Int64, "t": pl.Int64}  # of a row
-# Null where a policy does not say; results of earlier versions lack them.
+# Null where a policy does not state it; results of earlier versions lack these columns.
 SAID_BY_SOME: Schema = {
     name: PLAYED[name]
     for name in ("kind", "predicted_broken", "covered_1", "covered_2", "certified", "certified_broken")
@@ -49,7 +49,7 @@ TABLE, MANIFEST = "results.parquet", "manifest.json"
 PARTS, ROWS = "parts", ".rows"  # the folder of what was played, and the ending of its files
 DIGEST = "results_sha256"  # of results.parquet, in the manifest
 
-# What a report relies on, where a manifest has it.
+# Entries of a manifest that a report reads, if they are there.
 _MANIFEST: dict[str, tuple[type, ...]] = {
     "experiment": (str,),
     "title": (str,),
@@ -65,7 +65,7 @@ _MANIFEST: dict[str, tuple[type, ...]] = {
     "commit": (str, type(None)),
     "cpu": (str,),
 }
-# What is true of every row; only groups_touched and groups_satisfied may be missing.
+# Conditions on every row; only groups_touched and groups_satisfied may be missing.
 _RULES = {
     "experiment": pl.col("experiment").is_not_null(),
     "policy": pl.col("policy").is_not_null(),
@@ -121,7 +121,7 @@ def _damaged(folder: Place, why: str) -> UnreadableFile:
 
 
 def _fits(column: pl.Series, kind: pl.DataType | type[pl.DataType]) -> bool:
-    """Whether the column holds what ``kind`` says; whole numbers of any size will do, also as numbers."""
+    """Whether the column is of this kind; whole numbers of any width count, also where numbers are expected."""
     held = column.dtype
     if column.null_count() == len(column):
         return True
@@ -137,7 +137,7 @@ def _word(kind: pl.DataType | type[pl.DataType]) -> str:
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with every column: what an earlier version did not write is null, or taken from the policy's name."""
+    """The table with every column: those of later versions are null, or derived from the policy's name."""
     lacking = {name: kind for name, kind in SAID_BY_SOME.items() if name not in frame.columns}
     frame = frame.with_columns(pl.lit(None, dtype=kind).alias(name) for name, kind in lacking.items())
     if NAME_PARTS.keys() <= set(frame.columns):
@@ -159,7 +159,7 @@ def base_and_settings(name: str) -> tuple[str, str]:
 
 
 def settings_in(text: str | None) -> dict[str, bool | int | float | str]:
-    """The settings in a cell of the column; none where it holds no such thing."""
+    """The settings in a cell of the column; none if it does not hold settings."""
     try:
         found = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -194,7 +194,7 @@ def configuration(experiment: Experiment, seed: int) -> dict[str, Any]:
 
 
 def _environments(experiment: Experiment, seed: int) -> list[str] | None:
-    """What each run is played on, where runs differ in that."""
+    """A description of the environment of each run, if runs have different ones."""
     if experiment.describe is None:
         return None
     return [experiment.describe(experiment.environment_of(seed, run)) for run in range(experiment.runs)]
@@ -203,7 +203,7 @@ def _environments(experiment: Experiment, seed: int) -> list[str] | None:
 def claim(place: Path | Place, experiment: Experiment, seed: int, *, cpu: str | None = None) -> None:
     """Make the place this experiment's, played on a kind of CPU, or refuse one that belongs to another.
 
-    A place in which nothing was finished, as where a policy failed in its first rounds, belongs to nobody yet.
+    A place in which no unit was finished, for instance because a policy failed in its first rounds, is still free.
     """
     place = place_at("out", place)
     wanted = configuration(experiment, seed)
@@ -230,7 +230,7 @@ def claim(place: Path | Place, experiment: Experiment, seed: int, *, cpu: str | 
 
 
 def _begin(place: Place, wanted: dict[str, Any], cpu: str | None) -> None:
-    """Write the manifest of a configuration of which nothing was played yet."""
+    """Write the manifest of a configuration before anything is played."""
     kind = {} if cpu is None else {"cpu": cpu}
     _write_manifest(place, {**wanted, "versions": versions(), **kind, "commit": _commit()})
 
@@ -295,7 +295,7 @@ def _manifest(place: Place) -> dict[str, Any]:
 
 
 def _kind_in_words(data: str | None) -> DataKind | None:
-    """The kind of data that the words of a manifest mean, for those of earlier versions that have only the words."""
+    """The kind of data from its description, for manifests of earlier versions, which have nothing else."""
     if data is None:
         return None
     if ", not the paper's " in data:

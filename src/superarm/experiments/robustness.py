@@ -1,4 +1,4 @@
-"""What the cautious policy should reach with a wrong prior or with none: the targets of the studies of this."""
+"""The targets of the cautious policy with a wrong prior or with none, in the studies of these."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OFFSETS = ("offset 5", "scale 100", "offset 500 scale 100")
 
 
 def _kinds(frame: pl.DataFrame, policy: str, kinds: Sequence[str]) -> list[dict[str, Any]]:
-    """What was measured of a policy in some kinds of worlds, which follow from the number of a run."""
+    """Measures of a policy in some kinds of worlds, which follow from the number of a run."""
     mine = of(frame, policy)
     if mine.is_empty():
         raise Missing(f"{policy} in the results")
@@ -31,8 +31,8 @@ def _kinds(frame: pl.DataFrame, policy: str, kinds: Sequence[str]) -> list[dict[
 
 def _kept(frame: pl.DataFrame, least: float, policy: str = CAUTIOUS, kinds: Sequence[str] = (TOGETHER,)) -> Measured:
     rows = _kinds(frame, policy, kinds)
-    said = ", ".join(_with_error(row, "kept", 4) for row in rows)
-    return target(said, all(row["kept"] >= least for row in rows))
+    figures = ", ".join(_with_error(row, "kept", 4) for row in rows)
+    return target(figures, all(row["kept"] >= least for row in rows))
 
 
 def _reward(frame: pl.DataFrame, least: float, policy: str = CAUTIOUS, kinds: Sequence[str] = (TOGETHER,)) -> Measured:
@@ -40,14 +40,14 @@ def _reward(frame: pl.DataFrame, least: float, policy: str = CAUTIOUS, kinds: Se
     earned = [row["reward"] for row in rows]
     if None in earned:
         raise Missing("a benchmark that earns something")
-    said = ", ".join(_with_error(row, "reward", 3) for row in rows)
-    return target(said, all(reward >= least for reward in earned))
+    figures = ", ".join(_with_error(row, "reward", 3) for row in rows)
+    return target(figures, all(reward >= least for reward in earned))
 
 
 def _honest(frame: pl.DataFrame, most: float, kinds: Sequence[str] = (TOGETHER,)) -> Measured:
     rows = _kinds(frame, CAUTIOUS, kinds)
-    said = ", ".join(f"kept {row['kept']:.4f}, stated {row['stated']:.4f}" for row in rows)
-    return target(said, all(abs(row["kept"] - row["stated"]) <= most for row in rows))
+    figures = ", ".join(f"kept {row['kept']:.4f}, stated {row['stated']:.4f}" for row in rows)
+    return target(figures, all(abs(row["kept"] - row["stated"]) <= most for row in rows))
 
 
 def _certified(frame: pl.DataFrame, most: float) -> Measured:
@@ -73,8 +73,8 @@ def _late(frame: pl.DataFrame, least: float, worst: float) -> Measured:
     if runs.is_empty():
         raise Missing(f"rounds of {CAUTIOUS} after round {LATE}")
     ratios = (runs["reward"] / runs["optimal_reward"]).to_numpy()
-    said = f"{plus_minus(ratios, 3)}, the least {ratios.min():.3f}"
-    return target(said, ratios.mean() >= least and ratios.min() >= worst)
+    figures = f"{plus_minus(ratios, 3)}, the least {ratios.min():.3f}"
+    return target(figures, ratios.mean() >= least and ratios.min() >= worst)
 
 
 def _shops(frame: pl.DataFrame) -> pl.DataFrame:
@@ -99,14 +99,14 @@ def _shops_broken(frame: pl.DataFrame, most: float) -> Measured:
 
 
 def _alone(kind: str, about: str, kept: float, reward: float) -> tuple[tuple[Any, ...], ...]:
-    """What is asked of a kind by itself."""
+    """The targets of one kind by itself."""
     return (
         (f"{about}: promises kept", "at least {}", _kept, kept, CAUTIOUS, (kind,)),
         (f"{about}: reward", "at least {}", _reward, reward, CAUTIOUS, (kind,)),
     )
 
 
-# Truths that move and outcomes that are not Gaussian: what of their promises is kept, and what is earned.
+# Truths that move and outcomes that are not Gaussian: name, share of kept promises, and reward.
 ALONE = {
     "drift slow": ("A truth that changes slowly", 0.985, 0.87),
     "drift abrupt": ("A truth that changes abruptly", 0.97, 0.85),

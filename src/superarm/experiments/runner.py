@@ -34,7 +34,7 @@ from superarm.workers.processes import Processes
 from superarm.workers.workers import Workers, all_of
 
 READERS = 16  # threads that read parts from a bucket
-MANY_RUNS = 4  # a worker: from so many, a task far away is a whole run and not one unit of it
+MANY_RUNS = 4  # runs per worker from which on a task on another machine is a whole run and not one unit of it
 
 
 def run(
@@ -45,7 +45,7 @@ def run(
     workers: int | str | Workers = 1,
     console: Console | None = None,
 ) -> Results:
-    """Run what is missing in a folder or bucket and return the results; one that is empty or new is started."""
+    """Run the missing units in a folder or bucket and return the results; an empty or new one is started."""
     place = place_at("out", folder)
     console = console or Console(stderr=True)
     if isinstance(place, Folder):
@@ -77,7 +77,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _near(workers: Workers) -> bool:
-    """Whether all work is done on this machine, whose files tell how far each unit has come."""
+    """Whether all work is done on this machine, so that files can show the progress of each unit."""
     return isinstance(workers, (Here, Processes))
 
 
@@ -96,7 +96,7 @@ def _pulses(place: Place, workers: Workers) -> Iterator[Path | None]:
 def _played(
     experiment: Experiment, place: Place, seed: int, workers: Workers, console: Console
 ) -> dict[Unit, pl.DataFrame]:
-    """The rows of all units: those that are there, and those that are missing once they were played and written."""
+    """The rows of all units: those that exist, and the missing ones after playing and writing them."""
     with _pulses(place, workers) as pulses:
         study = Study(experiment=experiment, seed=seed, pulses=pulses)
         units = study.units()
@@ -121,7 +121,7 @@ def _played(
                 "their worker processes were killed, perhaps because memory ran out; run the same command to continue, "
                 "with fewer --jobs if needed"
             ) from None
-        except Exception as error:  # of anybody's code; from a worker it comes behind frames that tell nobody anything
+        except Exception as error:  # of a user's code; from a worker it comes under many frames of the machinery
             if not is_from_worker(error):
                 raise
             raise error.with_traceback(None) from advised(error)
@@ -132,7 +132,7 @@ def _played(
 
 
 def _kept(place: Place, units: list[Unit]) -> dict[Unit, pl.DataFrame]:
-    """The rows that are in the place and unharmed."""
+    """The rows of the intact parts in the place."""
     names = [name for name in place.names(PARTS) if name.endswith(ROWS)]
     found: dict[Unit, pl.DataFrame] = {}
     with ThreadPoolExecutor(READERS) as readers:
@@ -142,7 +142,7 @@ def _kept(place: Place, units: list[Unit]) -> dict[Unit, pl.DataFrame]:
 
 
 def _tasks(units: list[Unit], *, whole_runs: bool) -> list[tuple[Unit, ...]]:
-    """What one worker plays at a time, and one file keeps: a unit, or all units of a run, which are sent as quickly."""
+    """The tasks, each with a file of its own: a unit, or all units of a run, which take no longer to send."""
     if not whole_runs:
         return [(unit,) for unit in units]
     runs: dict[int, list[Unit]] = {}

@@ -1,4 +1,4 @@
-"""A study to start from, as a file of your own."""
+"""A study to start from, as a file of the user's own."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ OURS = {
 }
 PAPERS_RELEASE = "ml-25m"
 
-# What a sweep varies, one setting at a time, to show what can be had for which price.
+# The settings that a sweep varies, one at a time, to show what each costs and gains.
 SWEEP: dict[str, dict[str, tuple[Value, ...]]] = {
     "tcgp-ucb": {"zeta": paper.ZETAS, "beta_scale": (0.01, 0.0625, 0.25)},
     "cautious": {"confidence": (0.8, 0.9, 0.95, 0.999)},
@@ -60,7 +60,7 @@ SWEEP: dict[str, dict[str, tuple[Value, ...]]] = {
 
 
 def systems_by_study() -> dict[str, Mapping[str, Maker]]:
-    """What can play in every study, by name; no data is read for it."""
+    """The policies that can play in each study, by name; reads no data."""
     made = {name: make() for name, make in OURS.items()}
     made["movies"] = paper.movies(synthetic(seed=0), "", DataKind.SYNTHETIC)
     made["leakage"] = leakage.leakage(synthetic_digits(), "", DataKind.SYNTHETIC)
@@ -68,7 +68,7 @@ def systems_by_study() -> dict[str, Mapping[str, Maker]]:
 
 
 def settings_by_policy(systems: Mapping[str, Mapping[str, Maker]]) -> dict[str, str]:
-    """The settings of every policy with their defaults, as a command would name them, from the first study it is in."""
+    """The settings of every policy with their defaults, as on the command line, from the first study that has it."""
     makers = {name: make for study in [*systems.values()][::-1] for name, make in study.items()}
     return {name: name_with_settings("", default_settings(make)).strip() for name, make in makers.items()}
 

@@ -1,4 +1,4 @@
-"""One policy in one run: the unit of work of a study, and the files that keep what was played."""
+"""One policy in one run: the unit of work of a study, and the files that keep its rows."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """Of files."""
+        """The name of its files."""
         return f"{self.run:04d}-{self.place:02d}"
 
     @property
     def part(self) -> str:
-        """The name of a part that begins with it."""
+        """The name of a part whose first unit it is."""
         return f"{PARTS}/{self.name}{ROWS}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """What all units have in common; ``pulses`` is a folder for files that tell how far each has come."""
+    """The shared part of all units; ``pulses`` is a folder for files that show the progress of each."""
 
     experiment: Experiment
     seed: int
     pulses: Path | None
 
     def units(self) -> list[Unit]:
-        """All of them."""
+        """All units of the study."""
         names = list(self.experiment.policies)
         runs = range(self.experiment.runs)
         return [Unit(run, place, policy) for run in runs for place, policy in enumerate(names)]
@@ -73,7 +73,7 @@ class Study:
                     rows.append(row)
                     if beats is not None:
                         beats.write(b".")
-            except Exception as error:  # of anybody's code, which is told where it went wrong and raised as it is
+            except Exception as error:  # of a user's code: the note says where it failed
                 error.add_note(f"policy {unit.policy}, round {len(rows) + 1} of run {unit.run}")
                 raise
         if not rows:
@@ -83,15 +83,15 @@ class Study:
 
 
 def play(study: Study, units: tuple[Unit, ...]) -> bytes:
-    """Play units; what is given is the content of a part, whose digest comes before its table."""
+    """Play units; returns the content of a part: its digest, then its table."""
     table = as_parquet(pl.concat([study.play(unit) for unit in units]))
     return hashlib.sha256(table).digest() + table
 
 
 def rows_in(part: bytes, units: Iterable[Unit]) -> dict[Unit, pl.DataFrame]:
-    """The rows of each of the units that a part holds; none unless it is unharmed."""
+    """The rows of each of the units that a part holds; none unless the part is intact."""
     digest, table = part[:DIGEST], part[DIGEST:]
-    if hashlib.sha256(table).digest() != digest:  # first: a decoder is not made for damaged input
+    if hashlib.sha256(table).digest() != digest:  # first, because a decoder may crash on damaged input
         return {}
     frame = pl.read_parquet(table)
     if not {"run", "policy", *PLAYED} <= set(frame.columns):  # of an earlier version

@@ -62,9 +62,9 @@ def shops() -> Experiment:
 
 
 def _systems() -> dict[str, Any]:
-    """What both studies play, with the prior that their environments tell."""
+    """The policies of both studies, with the prior that the environment gives."""
     every: dict[str, Maker] = {
-        **learners(_told),
+        **learners(_given_prior),
         "cautious-no-prior": lambda s, confidence=0.99: CautiousTCGPUCB(confidence=confidence, seed=s.seed),
         **BENCHMARKS,
     }
@@ -72,7 +72,7 @@ def _systems() -> dict[str, Any]:
     return {"policies": systems, "systems": systems, "zeta": ZETA}
 
 
-def _told(setting: Setting) -> Posterior:
+def _given_prior(setting: Setting) -> Posterior:
     environment: Environment = setting.environment
     assert isinstance(environment, WrongWorld | Shops)
     return environment.prior

@@ -1,4 +1,4 @@
-"""The kernel of categories: what is equal, and what is not."""
+"""The kernel of categories, which are equal or different but at no distance."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Categories(InPlace, ScaledKernel):
     """Functions of categories, ``k(x, y) = variance * prod_d c_d^[x_d != y_d]`` with ``c_d = exp(-1 / l_d^2)``.
 
     Equal categories have the correlation 1 and different ones c, which is learnt like any lengthscale. It is the
-    squared exponential kernel of one-hot columns, without the columns: a category that was never seen has a column of
-    its own, too. ``lengthscale`` is one number, or one for each column.
+    squared exponential kernel of one-hot columns without these columns, so a category that was never seen is like any
+    other. ``lengthscale`` is one number, or one for each column.
 
     >>> import superarm as sa
     >>> frame = {"price": [1.0, 1.0, 2.0], "colour": ["red", "blue", "red"]}

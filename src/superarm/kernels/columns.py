@@ -1,4 +1,4 @@
-"""Kernels that use some columns of the contexts, and where the columns are that they name."""
+"""Kernels that use some columns of the contexts, and the places of the columns that they name."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class OfColumns(Combinable):
 
     base: Kernel
     columns: tuple[int, ...]
-    names: tuple[str, ...] = ()  # of the columns, where they have some
+    names: tuple[str, ...] = ()  # of the columns, if they have names
 
     def __repr__(self) -> str:
-        """As it was given, where its columns have names."""
+        """The kernel as it was given, if its columns have names."""
         as_given = without_places(self)
         return f"OfColumns(base={self.base!r}, columns={self.columns})" if as_given is self else repr(as_given)
 
@@ -62,7 +62,7 @@ class OfColumns(Combinable):
 
 
 def placed(kernel: Kernel, columns: Columns) -> Kernel:
-    """The kernel with every part that names columns at their places among those of the contexts."""
+    """The kernel with every part that names columns placed at these columns of the contexts."""
     if isinstance(kernel, PairOfKernels):
         return _pair(kernel, placed(kernel.first, columns), placed(kernel.second, columns))
     if not isinstance(kernel, ScaledKernel):

@@ -22,7 +22,7 @@ from superarm.kernels.kernel import (
 )
 from superarm.storage import storable
 
-# Values, and rows, that a sum or product of kernels computes at a time: no large array comes and goes.
+# Values, and rows, that a sum or product of kernels computes at a time, so that no large temporary is needed.
 BLOCK, ROWS = 2**16, 64
 
 

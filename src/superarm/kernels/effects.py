@@ -1,7 +1,6 @@
-"""The parts that a model adds to a kernel of features: a constant, a trend, and what belongs to one group alone.
+"""The parts that a model adds to a kernel of features: a constant, a trend, and effects of single groups.
 
-A point is then the features of an arm, followed by the key of its group and, where effects are drawn anew in every
-round, by t.
+A point then holds the features of an arm, the key of its group and, if effects are drawn anew in every round, t.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Constant(Combinable):
 
     @property
     def everywhere(self) -> float:
-        """The value at every pair of points: what is combined with it needs no array of them."""
+        """The value at every pair of points, so that combining it with another kernel needs no array."""
         return self.variance
 
     def __call__(self, x: Array, y: Array) -> Array:
@@ -115,7 +114,7 @@ class GroupEffects(InPlace, Combinable):
 
     @property
     def parts(self) -> Array:
-        """Offset, deviation and fresh, 0 for those that are not there."""
+        """Offset, deviation and fresh, 0 for those that are absent."""
         return np.array([self.offset, self.deviation, self.fresh])
 
     def _keys(self, x: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Memory: how much of a function is still the same some rounds later."""
+"""Memory: the share of a function that is still the same some rounds later."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from superarm.storage import storable
 @storable
 @dataclass(frozen=True, kw_only=True)
 class Fading(Combinable):
-    """Correlation of what is true in round t with what is true in round u; t is a column of the points.
+    """Correlation of the truth in round t with that in round u; t is a column of the points.
 
-    ``exp(-r)`` with r = |t - u| / memory, the steps of a random walk (Ornstein-Uhlenbeck), or, where the truth changes
-    steadily, ``exp(-r^2 / 2)``. The memory is learnt.
+    ``exp(-r)`` with r = |t - u| / memory, for a random walk (Ornstein-Uhlenbeck), or, if the truth changes smoothly
+    (``even``), ``exp(-r^2 / 2)``. The memory is learnt.
     """
 
     column: int
@@ -25,7 +25,7 @@ class Fading(Combinable):
     even: bool = False
 
     def _ages(self, x: Array, y: Array) -> Array:
-        """r, or its square where the truth changes steadily, ``(n, m)``."""
+        """r, or its square if the truth changes smoothly, ``(n, m)``."""
         r = np.subtract.outer(x[:, self.column], y[:, self.column])
         r /= self.memory
         return np.multiply(r, r, out=r) if self.even else np.abs(r, out=r)

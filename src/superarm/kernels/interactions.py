@@ -1,4 +1,4 @@
-"""Products of features: what one of them does depends on others."""
+"""Products of features, for effects of a feature that depend on others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from superarm.kernels.standardised import Standardised
 from superarm.kernels.stationary import loops
 from superarm.storage import storable
 
-FEWEST = 3  # features that have products of two and of three
+FEWEST = 3  # least number of features with products of three
 
 
 @storable
@@ -36,7 +36,7 @@ class Interactions(Standardised):
 
     @property
     def _sizes(self) -> tuple[float, float]:
-        """What e_2 and e_3 are multiplied by."""
+        """The factors of e_2 and e_3."""
         dimension = len(self.scale)
         return 0.5 * self.variance / comb(dimension, 2), 0.5 * self.variance / comb(dimension, 3)
 
@@ -59,12 +59,12 @@ class Interactions(Standardised):
 
 
 def with_interactions(kernel: Kernel, part: Kernel) -> Kernel:
-    """The kernel with interactions beside it."""
+    """The sum of the kernel and interactions."""
     return SumKernel(kernel, part)
 
 
 def interactions_of(kernel: Kernel) -> Kernel | None:
-    """The interactions that :func:`with_interactions` put beside a kernel; None where it has none."""
+    """The interactions that :func:`with_interactions` added to a kernel; None if it has none."""
     if not isinstance(kernel, SumKernel):
         return None
     part = kernel.second.base if isinstance(kernel.second, OfColumns) else kernel.second
@@ -72,7 +72,7 @@ def interactions_of(kernel: Kernel) -> Kernel | None:
 
 
 def without_interactions(kernel: Kernel) -> Kernel:
-    """The kernel as it was before."""
+    """The kernel before :func:`with_interactions`."""
     if interactions_of(kernel) is None:
         return kernel
     assert isinstance(kernel, SumKernel)

@@ -1,4 +1,4 @@
-"""What a kernel promises, and which hyperparameters it has.
+"""The contract of a kernel, and its hyperparameters.
 
 A user's kernel is any object with ``__call__`` and ``diagonal``; it must be positive semidefinite. If it also has
 ``into(x, y, out)``, its values need not be copied. If it has the methods of :class:`Tunable`, it can be learnt, and
@@ -20,9 +20,9 @@ import numpy as np
 from superarm.arguments import Array
 from superarm.errors import InvalidArgument, safe_repr
 
-# Hyperparameters and standard deviations within these have squares that are numbers, and so has a product of two.
+# Squares of hyperparameters and standard deviations within these, and products of two, neither under- nor overflow.
 SMALLEST, LARGEST = 1e-150, 1e150
-DECLARED = ("parameters", "with_parameters", "gradients")  # what a kernel has that can be learnt
+DECLARED = ("parameters", "with_parameters", "gradients")  # methods of a kernel that can be learnt
 
 
 @runtime_checkable
@@ -85,7 +85,7 @@ def parameters(kernel: Kernel) -> Array:
 
 
 def names(kernel: Kernel) -> tuple[str, ...]:
-    """What each hyperparameter is called, in the order of :func:`parameters`: as it is read from the kernel.
+    """The name of each hyperparameter, in the order of :func:`parameters`: how it is read from the kernel.
 
     >>> from superarm.kernels import Matern52, Linear
     >>> names(Matern52() + Linear(lengthscale=[0.2, 3.0]))
@@ -141,13 +141,13 @@ def faster_form(kernel: object, faster: str, method: str) -> Callable[..., Any] 
 
 @cache
 def _up_to_date(kind: type[Any], faster: str, method: str) -> bool:
-    """Whether the class that has the last word on a method has its faster form, too."""
+    """Whether the first class in the resolution order that defines a method also defines its faster form."""
     return next((faster in vars(each) for each in kind.__mro__ if faster in vars(each) or method in vars(each)), False)
 
 
 @cache
 def _keeps_protocol(kind: type[Any]) -> bool:
-    """Whether all objects of a class are kernels, as far as the class itself says: to ask each takes long."""
+    """Whether all objects of a class are kernels, judged by the class once because asking each object is slow."""
     return issubclass(kind, Kernel)
 
 
@@ -160,11 +160,11 @@ def _tunable(kernel: Kernel) -> Tunable | None:
 
 @cache
 def _declares(kind: type[Any]) -> bool:
-    """Whether a class itself says that its objects declare their hyperparameters."""
+    """Whether a class shows that its objects declare their hyperparameters."""
     return all(hasattr(kind, method) for method in DECLARED)
 
 
 @cache
 def _lacks_gradients(kind: type[Any]) -> bool:
-    """Whether a class that must have gradients of its own has only those of its parent."""
+    """Whether a class that needs gradients of its own only inherits its parent's."""
     return getattr(kind, "formula_of_its_own", False) and "gradients" not in vars(kind)

@@ -14,7 +14,7 @@ from superarm.compiled import compiled
 
 # exp(-x) is 0 from here on: just before the least normal number.
 VANISHED = 708.0
-# s^2 that is beyond this is cut: the polynomial must not overflow before the exponential makes it vanish.
+# s^2 is cut here: the polynomial must not overflow before the exponential makes it vanish.
 FAR = 1e9
 
 PER_LN2 = 1.0 / math.log(2.0)
@@ -177,7 +177,7 @@ def unequal(x, columns, correlations, variance, out):
 
 @compiled
 def add_effects(group, t, other_group, other_t, offset, deviation, fresh, out):
-    """Add to out ``(n, m)`` what points of one group have in common: see `GroupEffects`."""
+    """Add to out ``(n, m)`` the covariance that points of one group share: see `GroupEffects`."""
     n, m = out.shape
     for i in range(n):
         row = out[i]

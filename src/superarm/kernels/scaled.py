@@ -1,4 +1,4 @@
-"""What the kernels that measure contexts in lengthscales have in common."""
+"""The base of the kernels that measure contexts in lengthscales."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class ScaledKernel(Combinable):
             object.__setattr__(self, "columns", columns)
 
     def __repr__(self) -> str:
-        said = [each.name for each in fields(self) if each.name != "columns" or self.columns is not None]
-        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
+        names = [each.name for each in fields(self) if each.name != "columns" or self.columns is not None]
+        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     @property
     def _others(self) -> tuple[str, ...]:
-        """The hyperparameters that are no lengthscale."""
+        """The names of the hyperparameters other than the lengthscale."""
         kind: Any = type(self)
         return _others(kind)
 
@@ -96,7 +96,7 @@ class ScaledKernel(Combinable):
 
 @cache
 def _others(kind: type[ScaledKernel]) -> tuple[str, ...]:
-    """The hyperparameters that are no lengthscale, of a kernel of some class."""
+    """The same for all kernels of a class."""
     return tuple(each.name for each in fields(kind) if each.name not in ("lengthscale", "columns"))
 
 

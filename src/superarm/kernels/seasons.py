@@ -1,4 +1,4 @@
-"""Seasons: how much of a function is the same at the same hour of the day, or on the same day of the week."""
+"""Seasons: the part of a function that is the same at the same hour of the day, or on the same day of the week."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from superarm.storage import storable
 @storable
 @dataclass(frozen=True, kw_only=True)
 class Seasons(InPlace, Combinable):
-    """Correlation of what is true in rounds t and u, where t is a column of the points.
+    """Correlation of the truth in round t with that in round u; t is a column of the points.
 
     ``(1 + sum_p s_p c_p) / (1 + sum_p s_p)`` with c_p = exp(-2 sin^2(pi (t - u) / p)) for every period p: a part that
     stays, and for every period a part of relative variance s_p that returns after p rounds. The sizes s are learnt.

@@ -14,7 +14,7 @@ from superarm.kernels.loops import FAR, VANISHED, reduced
 
 # Keeps slope * a_d at 0 instead of 0 * inf; every kernel has vanished long before.
 FARTHEST = 1e300
-NEAREST = 1e-150  # instead of a distance of 0 in a quotient whose other factor is 0 then
+NEAREST = 1e-150  # replaces a distance of 0 in a quotient that is 0 times something then
 
 
 @compiled
@@ -114,7 +114,7 @@ def group_sums(group, t, w, k, deviation, weights):
     """Sums of w, w * k and w over pairs of one group, of one group, and of one group in one round, ``(3,)``.
 
     Writes into weights ``(n, n)`` what the shared function is weighted with, w_ij (1 + [same group] deviation).
-    Without a deviation k is not looked at.
+    Without a deviation k is not read.
     """
     sums = np.zeros(3)
     n = len(group)

@@ -1,4 +1,4 @@
-"""What kernels of standardised features share; their functions are linear in each feature."""
+"""The base of the kernels of standardised features, whose functions are linear in each feature."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Standardised(InPlace, Combinable):
     @property
     @abstractmethod
     def _units(self) -> float:
-        """By how many scales features are divided."""
+        """The number of scales by which features are divided."""
 
     @cached_property
     def _scaling(self) -> tuple[Array, Array, float]:
-        """What is subtracted from features, what they are divided by, and how far they may be then."""
+        """Origins, divisors and the largest standardised value."""
         return np.array(self.origin), np.array(self.scale) * self._units, self.farthest / self._units
 
     def _standardised(self, x: Array) -> Array:

@@ -1,1 +1,1 @@
-"""Logs of past rounds: a policy plays them again, and what it would have earned is estimated where that is possible."""
+"""Logs of past rounds: a policy replays them, and its reward on them is estimated where the log allows it."""

@@ -14,8 +14,8 @@ from superarm.feasible import playable
 from superarm.round import Outcomes, Round, checked_round
 from superarm.storage.labels import plain
 
-SMALLEST = 1e-100  # of the probability of a picked arm; squares of larger weights would not be numbers
-ROUNDING = 0.02  # of sums of probabilities, which may have been logged with few digits
+SMALLEST = 1e-100  # probability of a picked arm; squares of the weights of less likely ones would overflow
+ROUNDING = 0.02  # tolerance for sums of probabilities, which may have been logged with few digits
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,13 +77,13 @@ class LogEntry:
 
 
 def _check_feasible(arms: IntArray, round: Round) -> None:
-    """Refuse arms that a round cannot have played, as duplicated rows of a frame would be."""
+    """Refuse arms that the round does not allow, for instance from duplicated rows of a frame."""
     if not playable(arms, round.feasible, round.grouping):
         raise InvalidArgument("arms", f"arms that {round.feasible} allows in round {round.t}", safe_repr(arms.tolist()))
 
 
 def _probabilities(given: Any, arms: IntArray, order: IntArray, round: Round) -> Array | None:
-    """Of the picked arms, ascending, or of all."""
+    """Probabilities of the picked arms, ascending, or of all arms, checked."""
     if given is None:
         return None
     size = len(round)

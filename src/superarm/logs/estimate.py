@@ -13,7 +13,7 @@ from superarm.arguments import Array
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """What a log says about a policy.
+    """An estimate about a policy, from a log.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def _unskewed(quantile: float, skewness: float, rounds: int) -> float:
 
 
 def share_and_interval(kept: Array, weights: Array, *, trials: float, level: float, method: str) -> Estimate:
-    """Wilson's interval of a share: sums over each round of weights of what was kept, and of all that matched.
+    """Wilson's interval of a share, from the sums in each round of the weights of kept parts, and of matching parts.
 
     The share is K = sum(kept) / sum(weights). Its variance follows from the residuals of the rounds (the linear form of
     a ratio), and says how many independent trials it is worth: K (1 - K) / variance, at most ``trials``, the effective

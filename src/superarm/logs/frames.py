@@ -26,13 +26,13 @@ def entries_of(
         raise InvalidArgument("frame", "a row for every arm of every round", "no rows")
     numbers = as_floats("frame", frame[names["t"]].to_numpy(), "whole numbers of rounds")
     if not np.isfinite(numbers).all() or (numbers != np.floor(numbers)).any():
-        raise InvalidArgument("frame", f"whole numbers in column {names['t']!r}", "others")
+        raise InvalidArgument("frame", f"whole numbers in column {names['t']!r}", "other values")
     probability = names["probability"]
     if probability is not None and (not isinstance(probability, str) or probability not in set(frame.columns)):
         raise InvalidArgument("probability", "the name of a column, or None", repr(probability))
     picked = as_floats("frame", frame[names["picked"]].to_numpy(), f"True or False in column {names['picked']!r}")
     if not np.isin(picked, (0.0, 1.0)).all():
-        raise InvalidArgument("frame", f"True or False in column {names['picked']!r}", "others")
+        raise InvalidArgument("frame", f"True or False in column {names['picked']!r}", "other values")
     values = np.column_stack([as_floats("outcomes", frame[name].to_numpy(), "columns of numbers") for name in pair])
     chances = None
     if probability is not None:
@@ -50,13 +50,13 @@ def _check_columns(frame: Any, columns: dict[str, Any]) -> None:
     needed = [columns["t"], columns["picked"], *columns["outcomes"]]
     missing = [name for name in needed if not isinstance(name, str) or name not in known]
     if missing:
-        told = ", ".join(f"{argument}={name!r}" for argument, name in columns.items())
-        expected = f"the columns {needed}; name yours by t=, picked= and outcomes= (now {told})"
+        present = ", ".join(f"{argument}={name!r}" for argument, name in columns.items())
+        expected = f"the columns {needed}; name yours by t=, picked= and outcomes= (now {present})"
         raise InvalidArgument("frame", expected, f"none called {missing}")
 
 
 def _by_round(numbers: Any) -> list[tuple[int, Any]]:
-    """The rows of every round, in the order in which they stand."""
+    """The rows of every round, in their order in the frame."""
     order = np.argsort(numbers, kind="stable")
     found, starts = np.unique(numbers[order], return_index=True)
     return [(int(t), np.sort(where)) for t, where in zip(found, np.split(order, starts[1:]), strict=True)]
@@ -76,7 +76,7 @@ def _entry(
     part = frame.iloc[where] if hasattr(frame, "iloc") else frame[where.tolist()]
     arms = np.flatnonzero(picked[where])
     known = None if chances is None else chances[where]
-    if known is not None and np.isnan(known).any():  # those of the others are not known
+    if known is not None and np.isnan(known).any():  # of some arms only the probabilities are missing
         known = known[arms]
     return LogEntry(
         round=Round.from_frame(part, contexts=contexts, group=group, t=t, **rest),

@@ -1,4 +1,4 @@
-"""The log that a session has kept in its journal."""
+"""The log in the journal of a session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from superarm.slim import SlimRound
 
 
 def entries_of(session: Any) -> list[LogEntry]:
-    """What a session has decided or recorded, in order."""
+    """The decisions and records of a session as log entries, in order."""
     instance("session", session, Session, "a superarm.Session")
     store = session._running.store
     session._running.durable()
@@ -26,6 +26,7 @@ def entries_of(session: Any) -> list[LogEntry]:
 
 
 def _entries(store: Store) -> Iterator[LogEntry]:
+    """One entry per decision or record in force; refuses rounds whose arms are not all kept."""
     parts = KeptParts(store)
     for standing in store.standings():
         if standing.withdrawn:
@@ -36,7 +37,7 @@ def _entries(store: Store) -> Iterator[LogEntry]:
         if isinstance(round, SlimRound):
             raise NotKept(f"of round {standing.t} only the picked arms are kept: a log needs all its arms")
         arms = np.array(standing.arms, dtype=np.intp)
-        order = np.argsort(arms)  # as probabilities of all arms need them
+        order = np.argsort(arms)  # probabilities of all arms require ascending arms
         yield LogEntry(
             round=round,
             arms=arms[order],
@@ -47,8 +48,8 @@ def _entries(store: Store) -> Iterator[LogEntry]:
 
 def _outcomes(store: Store, standing: Standing) -> Array:
     """(k, 2) the outcomes in force, the mean of their samples."""
-    told: dict[tuple[int, int], list[float]] = {}
+    samples: dict[tuple[int, int], list[float]] = {}
     for cell in store.cells(standing.id):
-        told.setdefault((cell.arm, cell.outcome), []).append(cell.value)
-    rows = [[float(np.mean(told.get((arm, which), [np.nan]))) for which in (1, 2)] for arm in standing.arms]
+        samples.setdefault((cell.arm, cell.outcome), []).append(cell.value)
+    rows = [[float(np.mean(samples.get((arm, which), [np.nan]))) for which in (1, 2)] for arm in standing.arms]
     return np.array(rows, dtype=np.float64).reshape(-1, 2)

@@ -16,7 +16,7 @@ FALSE_ALARM = 1e-5  # probability of refusing weights that are right
 
 
 def check_overlap(weights: Array, wanted: Array, used: Array | None = None, *, all_known: bool = False) -> None:
-    """Refuse a log that does not contain what a policy picks.
+    """Refuse a log that does not cover the picks of a policy.
 
     Parameters
     ----------

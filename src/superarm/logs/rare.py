@@ -1,4 +1,4 @@
-"""Intervals where few rounds hold an outcome that differs from the usual one, as rare clicks do."""
+"""Intervals for logs in which few rounds have an outcome that differs from the usual one, such as a rare click."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from superarm.errors import NoEstimate
 from superarm.logs.estimate import Estimate, effective, mean_and_interval
 from superarm.logs.turns import Shared
 
-# Effective rounds with another outcome. With fewer, Hall's interval ends too low: it has no width where there are none.
+# Effective rounds with an unusual outcome. With fewer, Hall's interval ends too low; with none it has no width.
 FEWEST_EVENTS = 10.0
 NEAR = 0.05  # of the largest difference in the log: closer outcomes count as usual
 COMMON = 0.75  # share of the weights whose outcome is usual; with less, other outcomes are not rare
@@ -44,12 +44,12 @@ def rewards_interval(
 ) -> Estimate:
     """Interval of a mean reward, whether unusual outcomes are rare or not.
 
-    Where they are rare, no model predicts them, so values are ``skewed`` with a model too.
+    If they are rare, no model predicts them, so values are ``skewed`` with a model too.
 
     Parameters
     ----------
     values, used
-        (n,) what each round adds, and its sum of weights
+        (n,) the value of each round, and its sum of weights
     shared
         the outcomes that ``values`` contains
     seen

@@ -33,19 +33,19 @@ METHODS = (ROBUST, INVERSE)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Replay:
-    """What a policy would have picked in the rounds of a log.
+    """The picks of a policy in the rounds of a log.
 
     Attributes
     ----------
     log
         the replayed log
     turns
-        what the policy picks in each round
+        the picks of the policy in each round
     """
 
     log: Log
     turns: tuple[Turn, ...]
-    # Of the model used last: fitting takes most of the time, and value and by_group need the same.
+    # The model used last and its predictions: fitting takes most of the time, and value and by_group need the same.
     _learnt: list[tuple[Posterior | None, tuple[Array, ...]]] = field(default_factory=list, init=False)
 
     def __repr__(self) -> str:

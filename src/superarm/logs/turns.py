@@ -1,4 +1,4 @@
-"""What a policy would pick in a logged round, and the weights that follow for the logged picks."""
+"""The picks of a policy in a logged round, and the weights that follow for the logged picks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import numpy as np
 from superarm.arguments import Array, IntArray
 from superarm.errors import NoEstimate
 from superarm.logs.entry import LogEntry
+from superarm.rewards.promise import promised_groups
 from superarm.rewards.simple import Sum
 from superarm.round import Round
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Turn:
-    """A round of a log and what a policy picks in it."""
+    """A round of a log and the picks of a policy in it."""
 
     entry: LogEntry
-    arms: IntArray  # (j,) that the policy picks
+    arms: IntArray  # (j,) arms that the policy picks
     chances: Array | None  # (M,) q, its probability of picking each arm; None if it draws at random and does not know
     draws: bool  # whether it draws at random, and states its probabilities
 
@@ -28,7 +29,7 @@ class Turn:
 class Shared:
     """The arms that both the log and the policy picked, (s,) each."""
 
-    places: IntArray  # of their groups in a round, or of their rounds in an estimate
+    places: IntArray  # positions of their groups in a round, or of their rounds in an estimate
     weights: Array  # q / p, after clipping
     outcomes: Array
 
@@ -38,8 +39,8 @@ class GroupTerms:
     """The part of each group of a round in an estimate, (G,) each."""
 
     labels: tuple[Hashable, ...]
-    values: Array  # what is averaged
-    weights: Array  # sums of q / p over what was picked
+    values: Array  # the terms to be averaged
+    weights: Array  # sums of q / p over the picked arms or part
     used: Array  # the same after clipping
     wanted: Array  # sums of q
     shared: Shared | None = None  # None for promises
@@ -81,7 +82,7 @@ def arm_weights(turn: Turn) -> Array:
 
 
 def reward_terms(turn: Turn, model: Array | None, clip: float | None) -> GroupTerms:
-    """What a round adds to the estimate of the reward.
+    """The terms of a round in the estimate of the reward.
 
     With weights w = q / p, outcomes y and a model g of them: sum of w y without one, and with one sum over all arms of
     q g + sum over picked arms of w (y - g). Both have the mean sum of q f_1 whatever g is, as E[1(picked) / p] = 1, if
@@ -98,11 +99,11 @@ def reward_terms(turn: Turn, model: Array | None, clip: float | None) -> GroupTe
             f"outcomes of round {_t(turn)} are missing; leave such rounds out only if they are missing by chance"
         )
     used = weights if clip is None else np.minimum(weights, clip)
-    known = np.zeros(len(entry.round)) if model is None else model
-    errors = np.where(weights > 0.0, used * (np.nan_to_num(y) - known[entry.arms]), 0.0)
+    predicted = np.zeros(len(entry.round)) if model is None else model
+    errors = np.where(weights > 0.0, used * (np.nan_to_num(y) - predicted[entry.arms]), 0.0)
     return GroupTerms(
         labels=entry.round.labels,
-        values=_by_group(entry.round, q * known) + _by_group(entry.round, errors, entry.arms),
+        values=_by_group(entry.round, q * predicted) + _by_group(entry.round, errors, entry.arms),
         weights=_by_group(entry.round, weights, entry.arms),
         used=_by_group(entry.round, used, entry.arms),
         wanted=_by_group(entry.round, q),
@@ -115,16 +116,14 @@ def reward_terms(turn: Turn, model: Array | None, clip: float | None) -> GroupTe
 
 
 def promise_terms(turn: Turn, kept: Mapping[Hashable, bool]) -> GroupTerms:
-    """What a round adds to the estimate of kept promises: one part per group, the arms picked from it.
+    """The terms of a round in the estimate of kept promises: one part per group, the arms picked from it.
 
     Whether a promise is kept depends on all arms of a group together, so a part is weighted by the probability of
     picking exactly this part.
     """
     entry, round = turn.entry, turn.entry.round
     arm_weights(turn)  # or an error
-    promised = np.zeros(len(round.labels), dtype=np.bool_)
-    for promise in round.promises:
-        promised[promise.groups] = True
+    promised = promised_groups(round.promises, len(round.labels))
     wanted = np.where(promised, _touching(turn), 0.0)
     weights, values = np.zeros(len(promised)), np.zeros(len(promised))
     for code in np.unique(round.grouping.codes[entry.arms]):
@@ -190,12 +189,12 @@ def _by_group(round: Round, values: Array, arms: IntArray | None = None) -> Arra
 
 
 def in_all(terms: Sequence[GroupTerms]) -> Terms:
-    """What the rounds add, all groups together."""
+    """The terms of the rounds, all groups together."""
     return _gathered(terms, [slice(None)] * len(terms))
 
 
 def by_label(terms: Sequence[GroupTerms]) -> dict[Hashable, Terms]:
-    """What the rounds that have a group add for it."""
+    """The terms of each group, from the rounds that have it."""
     places: dict[Hashable, list[tuple[GroupTerms, int]]] = {}
     for each in terms:
         for code, label in enumerate(each.labels):
@@ -204,7 +203,7 @@ def by_label(terms: Sequence[GroupTerms]) -> dict[Hashable, Terms]:
 
 
 def _gathered(terms: Sequence[GroupTerms], codes: Sequence[int | slice]) -> Terms:
-    """Of each round the group with this code, or all."""
+    """The terms of one group of each round, by its code, or of all (a slice), summed."""
     columns = {
         name: np.array(
             [np.sum(getattr(each, name)[code]) for each, code in zip(terms, codes, strict=True)], dtype=float

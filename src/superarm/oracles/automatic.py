@@ -1,4 +1,4 @@
-"""Chooses the oracle for a round by the structure that the parts of the round declare, and says which it chose."""
+"""The default oracle: it chooses another by the structure that the parts of the round declare, and names it."""
 
 from __future__ import annotations
 

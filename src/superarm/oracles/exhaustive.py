@@ -38,6 +38,7 @@ class Exhaustive:
         return answer(self._solve, "exhaustive", index, round, good)
 
     def _solve(self, index: Array, round: Round, good: GoodSubgroups) -> Found:
+        """The best of all super arms of the required size; if there are none, the best of the largest."""
         if len(round) > self.most_arms:
             raise UnsolvableRound(
                 f"exhaustive search takes rounds of at most {self.most_arms} arms, this one has {len(round)}; give the "

@@ -36,7 +36,7 @@ class PromisedGroups:
 
 
 class Valued(NamedTuple):
-    """What a super arm takes of each group that it touches."""
+    """The parts of a super arm, one for each touched group, and their rewards."""
 
     groups: IntArray  # positions of the touched groups, ascending
     values: Array  # v_G of each at the satisfying index; NaN without a promise
@@ -153,7 +153,7 @@ class GoodSubgroups:
         )
 
     def is_good(self, group: int, arms: IntArray) -> bool:
-        """Whether ``arms``, ascending, all of the group at position ``group``, are good; trusts its arguments."""
+        """Whether ``arms``, ascending and all of the group at position ``group``, are good; trusts its arguments."""
         if not len(arms) or self.is_closed(group) or self.is_free(group):
             return not len(arms) or not self.is_closed(group)
         return bool(is_good(self.value(group, arms), float(self._thresholds[group]), float(self._signs[group])))
@@ -250,7 +250,7 @@ class GoodSubgroups:
     def is_empty(self, label: Hashable | None = None) -> bool:
         """Whether the group ``label``, or with None every group, has no good subgroup."""
         if label is None:
-            # Whoever picks whole groups needs to know these anyway, and one that is good settles it.
+            # Oracles for whole groups need these anyway, and one good group settles the question.
             if self._judged is None and self.round.feasible.whole and self.whole.any():
                 return False
             return len(self.attainable) > 0 and not self.attainable.any()

@@ -1,4 +1,4 @@
-"""A quick super arm without a search: for rewards and promises of which nothing is known, when a user asks for it."""
+"""A quick super arm without a search, for rewards and promises of unknown structure; used only if asked for."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Greedy:
         bound = _bound(index, round, good)
         least, _ = round.feasible.totals(len(round))
         if len(arms) < least:
-            # What is too small is not feasible: a bound on what is says nothing of it.
+            # A super arm that is too small is not feasible, and a bound on feasible ones does not cover it.
             bound = bound if decomposes(good) else math.inf
             arms = max(arms, _of_full_size(index, round, good), key=len)
         return Found(arms=arms, upper_bound=bound, underfilled=len(arms) < least, limited=True)
@@ -74,7 +74,7 @@ def _bound(index: Array, round: Round, good: GoodSubgroups) -> float:
 
 
 def _of_full_size(index: Array, round: Round, good: GoodSubgroups) -> IntArray:
-    """A good super arm of the required size, or the largest that there is; none where the round does not decompose."""
+    """A good super arm of the required size, or the largest there is; empty if the round does not decompose."""
     if not decomposes(good):
         return np.empty(0, dtype=np.intp)
     summed = round if isinstance(round.reward, Additive) else replace(round, reward=Sum())
@@ -82,11 +82,11 @@ def _of_full_size(index: Array, round: Round, good: GoodSubgroups) -> IntArray:
 
 
 def _quickly(index: Array, round: Round, good: GoodSubgroups) -> Found:
-    """Without time to refine, the decomposition returns what its first bounds, combined, make known."""
+    """The decomposition with no time to refine: the super arm that its first bounds combine to."""
     return solve(index, round, good, rel_gap=1e-9, label_limit=1, deadline=0.0)
 
 
-# What a change is worth ---------------------------------------------------------------------------------------
+# The worth of a change ----------------------------------------------------------------------------------------
 
 
 def _changed(arms: IntArray, out: Subset, into: Subset) -> IntArray:
@@ -103,16 +103,16 @@ class _Sum:
         self._list: list[float] = scores.tolist()  # element by element, lists are quicker than arrays
 
     def gains(self, chosen: IntArray, arms: IntArray) -> Array:
-        """What each of ``arms`` alone would add to the super arm ``chosen``."""
+        """The gain of adding each of ``arms`` alone to the super arm ``chosen``."""
         return self.scores[arms]
 
     def change(self, chosen: IntArray, out: Subset, into: Subset) -> float:
-        """What taking ``out`` and putting in ``into`` adds."""
+        """The gain of removing ``out`` and adding ``into``."""
         return sum([self._list[arm] for arm in into]) - sum([self._list[arm] for arm in out])
 
 
 class _Any:
-    """Nothing is known of u but its values."""
+    """u is any function: only its values are known."""
 
     def __init__(self, index: Array, round: Round) -> None:
         self.index, self.reward = index, round.reward
@@ -208,7 +208,7 @@ class _Repair:
                 count[group] += 1
                 taken = True
                 if isinstance(self.worth, _Any):
-                    break  # what the others add has changed
+                    break  # the gains of the others have changed
             if len(self.chosen) == before or isinstance(self.worth, _Sum):
                 break
             left = left[~np.isin(left, self.chosen)]
@@ -239,7 +239,7 @@ class _Repair:
             gain = self.worth.change(self.chosen, out, into)
             if is_good(value, threshold, promise.sense):
                 return True, gain, 0.0
-            # An arm less at the same margin is progress too: of two equally bad arms one must go first.
+            # One arm fewer at the same margin is progress too: of two equally bad arms one must go first.
             return False, promise.sense.sign * (value - threshold), -math.inf if into else gain
 
         best, record = None, (*rank(part, (), ())[:2], -math.inf)

@@ -1,9 +1,9 @@
-"""Oracle_spr: the contract of a super-arm oracle, and what all of them do alike.
+"""Oracle_spr: the contract of a super-arm oracle, and the steps that all of them share.
 
 Solvers divide the scores by the largest of them and know sums up to about 1e-10 on that scale. An arm of huge score
 that no worthwhile good super arm contains would hide the differences between all others. So "proved" is judged on the
-scale of the scores that are picked, and where it fails, arms that cannot matter are taken out and the rest is solved on
-its own, finer scale.
+scale of the scores that are picked. If that fails, arms that cannot matter are removed, and the rest is solved on its
+own, finer scale.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from superarm.round import Round, checked_round
 from superarm.selection import EXACT, Selection, Status, is_proved
 from superarm.sums import exact_sums_by
 
-SUMMED_APART = 1e-11  # relative gap that sums of floats in different orders may show
+SUMMED_APART = 1e-11  # relative gap between sums of the same floats in different orders
 
 
 @runtime_checkable
@@ -43,7 +43,7 @@ class SuperArmOracle(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Found:
-    """What a solver hands back: arms, an upper bound on u, and how the search ended.
+    """The result of a solver: arms, an upper bound on u, and how the search ended.
 
     ``proved`` says that nothing better exists where the solver knows it on its own scale, the sum inside u; with None
     the gap decides. ``valued`` are the touched groups where the solver has valued them already.
@@ -71,9 +71,8 @@ def answer(
 ) -> Selection:
     """Run ``solver`` on one round and state what happened, in the same way for every oracle.
 
-    If no group has a good subgroup, promises are left aside (section 2.4.2). Emptiness of the good set decides
-    this, never a solver's "infeasible": with ``AtMost`` the empty super arm is always feasible. ``is_empty``
-    judges the emptiness.
+    If no group has a good subgroup, promises are ignored (section 2.4.2). This is decided by ``is_empty``, never by a
+    solver's "infeasible": with ``AtMost`` the empty super arm is always feasible.
     """
     start = time.perf_counter()
     if not isinstance(round, Round) or getattr(good, "round", None) is not round:
@@ -95,7 +94,7 @@ def answer(
         status = Status.OPTIMAL
     else:
         status = Status.LIMIT if found.limited else Status.WITHIN_GAP
-    # Where promises were left aside the solver has not seen them.
+    # If promises were ignored, the solver has not valued the groups by them.
     valued = good.valued(arms) if found.valued is None or hopeless else found.valued
     return Selection(
         arms=arms,
@@ -109,7 +108,7 @@ def answer(
 
 
 def checked_question(round: Any, good: Any) -> None:
-    """Refuse what is no round, or no good subgroups of a round with the same groups."""
+    """Refuse anything but a round, and good subgroups of a round with the same groups."""
     codes = checked_round(round).grouping.codes
     instance("good", good, GoodSubgroups, "a superarm.GoodSubgroups")
     if not np.array_equal(good.round.grouping.codes, codes):
@@ -117,7 +116,7 @@ def checked_question(round: Any, good: Any) -> None:
 
 
 def checked_oracle(oracle: Any) -> SuperArmOracle:
-    """``oracle`` itself if it is one; a class is none, only its objects are."""
+    """``oracle`` itself if it is one; a class is not, only its objects are."""
     if isinstance(oracle, type) or not callable(oracle):
         expected = "a callable (index, round, good) -> Selection, such as Automatic()"
         raise InvalidArgument("oracle", expected, safe_repr(oracle))
@@ -154,7 +153,7 @@ def found_by_sum(
 
 
 def check_search(rel_gap: Any, deadline: Any) -> None:
-    """Refuse settings that no search can keep."""
+    """Refuse settings under which no search could run."""
     if not isinstance(rel_gap, (int, float)) or isinstance(rel_gap, bool) or not 0.0 <= rel_gap < 1.0:
         raise InvalidArgument("rel_gap", "a number from 0 to below 1", safe_repr(rel_gap))
     if deadline is not None:
@@ -171,16 +170,16 @@ def additive_scores(index: Array, round: Round, solver: str) -> Array:
     return np.asarray(round.reward.scores(index, np.arange(len(index))), dtype=np.float64)
 
 
-FEW_ORDERS = 1e4  # scores that differ by less are of one scale, which is that of the largest
-FINER = 0.5  # times the old scale: what is worth another solve
+FEW_ORDERS = 1e4  # scores whose ratio is below this have one scale, that of the largest
+FINER = 0.5  # a scale below this share of the old one is worth another solve
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Solved:
-    """What a solver knows of the best super arm of some of the arms, ``open_``."""
+    """The best super arm that a solver found among the arms ``open_``, and what it proved about it."""
 
     arms: IntArray
-    upper: float  # on the sum of scores over any good super arm of open arms
+    upper: float  # bound on the sum of scores over any good super arm of open arms
     open_: Mask  # (M,)
     sizes: tuple[int, int]  # least and most arms that a super arm must have, as far as they can be had
     limited: bool
@@ -189,10 +188,10 @@ class Solved:
 
 
 def scale_of_sums(scores: Array, arms: IntArray, open_: Mask | None = None) -> float:
-    """The size of score that a gap in the sum over ``arms`` is to be compared with.
+    """The size of score with which a gap in the sum over ``arms`` is compared.
 
-    Mostly it is the largest picked one. Where all scores that are ``open_`` (None: all) are of one scale it is the
-    largest of these: sums that cancel, to 0 for instance, are known no better than the scores that they are made of.
+    Mostly it is the largest picked one. If all ``open_`` scores (None: all) have one scale, it is the largest of these:
+    sums that cancel, to 0 for instance, are known no better than the scores that they are made of.
     """
     sizes = np.abs(scores if open_ is None else scores[open_])
     sizes = sizes[sizes > 0.0]
@@ -209,11 +208,11 @@ def solved_to_scale(
     solve: Callable[[Mask, float, tuple[int, int]], Solved],
     open_: Mask | None = None,
 ) -> Solved:
-    """What ``solve(open arms, scale, sizes)`` finds, on scales as fine as it takes to prove it.
+    """The result of ``solve(open arms, scale, sizes)`` on a scale that is fine enough to prove it.
 
-    A gap can be small on the scale of all scores, but not on that of the picked ones. Without arms that no better super
-    arm contains the scale may be finer. They are in neither the optimum nor what was found, so both stay. ``open_``,
-    (M,), are the arms to begin with; None: all.
+    A gap can be small on the scale of all scores, but not on that of the picked ones. Without the arms that no better
+    super arm contains, the scale may be finer. The optimum does not contain them, nor does the result, so neither is
+    lost. ``open_``, (M,), are the arms to begin with; None: all.
     """
     open_ = np.ones(len(scores), dtype=np.bool_) if open_ is None else open_
     scale = magnitude(scores[open_]) or 1.0
@@ -241,7 +240,7 @@ def solved_to_scale(
 def can_matter(scores: Array, value: float, good: GoodSubgroups, open_: Mask) -> Mask:
     """(M,) the arms of ``open_`` that a good super arm worth ``value`` or more, made of them, can contain.
 
-    What contains arm m is worth at most s_m + B, with B the largest sum of positive scores within caps and total. So
+    A super arm with arm m is worth at most s_m + B, with B the largest sum of positive scores within caps and total. So
     an arm with s_m + B < value is in no better super arm, however much the promise to its group may need it.
     """
     round = good.round
@@ -252,7 +251,7 @@ def can_matter(scores: Array, value: float, good: GoodSubgroups, open_: Mask) ->
 
 
 def _in_good_subgroups(good: GoodSubgroups, open_: Mask) -> Mask:
-    """(M,) the arms that some good subgroup of ``open_`` arms may contain, as far as its normal form tells at once."""
+    """(M,) the arms that a good subgroup of ``open_`` arms may contain, as far as the normal form shows quickly."""
     usable = good.attainable[good.round.grouping.codes]
     for promised in good.promised:
         match promised.form:

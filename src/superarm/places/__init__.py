@@ -1,1 +1,1 @@
-"""Where files of a study, a log or a catalogue lie: a folder of this machine, or ``s3://``, ``gs://``, ``az://``."""
+"""Places for the files of a study, a log or a catalogue: a folder, or a bucket at ``s3://``, ``gs://``, ``az://``."""

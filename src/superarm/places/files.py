@@ -1,4 +1,4 @@
-"""Files of this machine: whole or not there, and held by one process at a time."""
+"""Files of this machine, which are whole or absent, and locks held by one process at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from superarm.errors import InvalidArgument, safe_repr
 
-TEMPORARY = ".superarm-"  # how files begin that are not yet in place
+TEMPORARY = ".superarm-"  # first letters of files that are not yet in place
 LONGEST = 255, 4095  # bytes of a name and of a path that systems take
 
 
@@ -42,7 +42,7 @@ def local_path(argument: str, value: Any) -> Path:
 def replace_file(path: Path, content: bytes, temporary: str = TEMPORARY) -> None:
     """Write a file: its new content appears at once and whole, or nothing changes.
 
-    Whoever is killed leaves a file whose name begins with ``temporary``.
+    A process that is killed leaves a file whose name begins with ``temporary``.
     """
     beside = path.with_name(f"{temporary}{secrets.token_hex(8)}")
     try:

@@ -77,7 +77,7 @@ class Folder:
             try:
                 yield lambda: None  # the system keeps the lock as long as the process lives
             finally:
-                if lock.stat().st_size == 0:  # one that says something is somebody's own
+                if lock.stat().st_size == 0:  # a lock file with content belongs to someone else
                     lock.unlink()
 
     def _at(self, name: str) -> Path:

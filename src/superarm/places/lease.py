@@ -1,4 +1,4 @@
-"""One owner at a time, where nothing tells whether a process still lives: by an object that its owner changes often.
+"""One owner at a time where nobody can ask whether a process lives: the owner keeps changing an object.
 
 No clock is compared with another. Whoever finds the object there watches it for a while: if it changes, its owner
 lives; if it does not, it is replaced, provided that it is still the one that was watched. An owner who comes back later
@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from superarm.errors import PlaceUnavailable
 from superarm.places.place import Check
 
-CHANGES = 4  # of the object, within the silence after which its owner is taken for dead
+CHANGES = 4  # changes of the object within the silence after which its owner counts as dead
 
 
 class Versioned(Protocol):
@@ -78,7 +78,7 @@ class Lease:
                 self.place.remove(self.name)
 
     def _ours(self, owner: dict[str, Any]) -> Any:
-        """The version of the object, where it is ours: a change may be refused because an answer to it was lost."""
+        """The version of the object, if it is ours: a change may be refused because its answer was lost before."""
         found = self.place.read_version(self.name)
         return found[1] if found is not None and owner["token"].encode() in found[0] else None
 
@@ -93,7 +93,7 @@ class Lease:
         return version
 
     def _watch(self, found: tuple[bytes, Any], say: Callable[[str], None]) -> None:
-        """Wait until the owner is taken for dead, or raise :class:`BlockingIOError` as soon as it has shown itself."""
+        """Wait until the owner counts as dead, or raise :class:`BlockingIOError` as soon as it shows a sign of life."""
         words = _words(found[0])
         say(f"held by {words}; it is taken over unless anything is heard of it within {self.silence:.0f} seconds")
         began = time.monotonic()

@@ -19,7 +19,7 @@ from superarm.places.place import Check, checked_name, whole
 from superarm.words import to_install
 
 LEASE = f"{TEMPORARY}lease"
-SILENCE = 30.0  # seconds after which an owner of whom nothing was heard is taken for dead
+SILENCE = 30.0  # seconds without a change after which an owner counts as dead
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Objects:
             _obstore().delete(_store(self.address), found)
 
     def tidy(self) -> None:
-        """Nothing is ever half there."""
+        """Nothing to remove: objects are never partly written."""
 
     @contextmanager
     def alone(self, say: Callable[[str], None]) -> Iterator[Check]:
@@ -134,7 +134,7 @@ def _obstore() -> Any:
 
 @cache
 def _store(address: str) -> Any:
-    """One connection a process."""
+    """The connection of this process, made once."""
     from obstore.store import from_url
 
     return from_url(address)
@@ -142,7 +142,7 @@ def _store(address: str) -> Any:
 
 @contextmanager
 def _plain_errors(place: Objects, name: str) -> Iterator[None]:
-    """What obstore says, as an error of superarm; what is not there stays a :class:`FileNotFoundError`."""
+    """Turn errors of obstore into those of superarm; a missing object stays a :class:`FileNotFoundError`."""
     try:
         yield
     except FileNotFoundError:

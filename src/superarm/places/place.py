@@ -66,7 +66,7 @@ def checked_name(name: str) -> str:
 
 
 def whole(name: str) -> bool:
-    """Whether a file of this name is one of the place, and not one that is on its way or a lock.
+    """Whether a file of this name belongs to the place, and is not temporary or a lock.
 
     >>> whole("parts/1.rows"), whole("parts/.superarm-12"), whole(".superarm-lock")
     (True, False, False)

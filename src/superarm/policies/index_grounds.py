@@ -19,7 +19,7 @@ from superarm.posteriors.posterior import Belief, CovaryingPosterior
 from superarm.round import Round
 from superarm.selection import Kind, Selection, TouchedGroup
 
-TOLD_FROM = 0.01  # probabilities of broken promises that are told from 0 where they are drawn
+EPS = 0.01  # of the judge: the smaller it is, the more draws are made where v must be drawn
 ASIDE = "Arms are judged at upper confidence bounds, and promises play no part."
 
 
@@ -37,7 +37,7 @@ class IndexGrounds:
     known: Known
     oracle: SuperArmOracle
     judge: Judge | None
-    how: str  # the indices came about
+    how: str  # how the indices came about, in a sentence
     eps: float = 0.0
     certifies: bool = False
 
@@ -66,7 +66,7 @@ class IndexGrounds:
             decided=decided,
             known=Known.to(policy),
             oracle=oracle,
-            judge=Judge(trusting, posterior, points, belief, TOLD_FROM)
+            judge=Judge(trusting, posterior, points, belief, EPS)
             if isinstance(posterior, CovaryingPosterior)
             else None,
             how=how,
@@ -90,16 +90,16 @@ class IndexGrounds:
         if self.judge is None:
             return rows
         judged = self.judge(arms)
-        each = zip(
+        judgements = zip(
             rows, judged.promised.tolist(), (1.0 - judged.p_broken).tolist(), judged.regret.tolist(), strict=True
         )
         return tuple(
             replace(row, probability=kept if promised else None, expected_regret=regret)
-            for row, promised, kept, regret in each
+            for row, promised, kept, regret in judgements
         )
 
     def answer(self, round: Round) -> Selection:
-        """What is best at the same indices."""
+        """The best super arm of ``round`` at the same indices."""
         return found_by(self.oracle(self.index, round, GoodSubgroups(round, self.satisfying, self.order)))
 
     def why(self, selection: Selection) -> str:

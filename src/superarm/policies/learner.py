@@ -1,4 +1,4 @@
-"""What every Gaussian-process policy has: a posterior, the width of its bounds, and an order of ties."""
+"""The common part of all Gaussian-process policies: a posterior, the width of its bounds, and an order of ties."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ from superarm.slim import arms_of
 from superarm.storage import storable
 
 GOES_ON = "The policy continues with the rest; docs/which_model.md says what you can do"
-WIDEST = 1e100  # bounds wider than this would not be numbers
+WIDEST = 1e100  # factor on beta_t; with larger ones bounds might overflow
 
 
 def _upgraded(fields: dict[str, Any]) -> dict[str, Any]:
-    """What an earlier version saved, with the fields that it did not have yet."""
+    """The fields that an earlier version saved, and those added since."""
     return {"model": None, "seen": Decisions(count=fields.get("updates", 0)), "columns": None, **fields}
 
 
 @storable(upgrade=_upgraded)
 @dataclass(eq=False)
 class Learner:
-    """The state of a policy."""
+    """The state that a policy learns: its posterior, the model that shapes it, and the settings of its bounds."""
 
-    posterior: Posterior | None  # what is believed now; replaced, never changed; None: nothing yet
+    posterior: Posterior | None  # the present belief; replaced, never changed; None: no prior, and no outcome yet
     delta: float  # probability with which the bounds of one output may fail
     max_arms: int | None  # M, if known beforehand
-    seed: int  # of the order of ties
+    seed: int  # decides the order of ties
     beta_scale: float = 1.0  # beta_t is multiplied by it
     largest_round: int = 0  # most arms of an updated round: M where ``max_arms`` is None
     learning: Learning | None = None  # how and when hyperparameters are learnt, or None: never
-    updates: int = 0  # how often outcomes were learnt
-    # What gives the posterior its shape; None: it stays as it was given, or learns by itself.
+    updates: int = 0  # calls of ``update``
+    # The model that gives the posterior its shape; None: the shape stays as given, or the posterior learns by itself.
     model: Model | None = None
     seen: Decisions = NO_DECISIONS  # decisions with outcomes where there is no model, which counts by itself
-    columns: Columns | None = None  # of the first contexts learnt that had names: later ones are put in order
+    columns: Columns | None = None  # of the first named contexts learnt; later ones are put in their order
 
     def _check_fields(self) -> None:
         """Counts are whole numbers."""
@@ -110,7 +110,7 @@ class Learner:
         return in_columns(checked_round(round), self.columns)
 
     def view(self, round: Round) -> tuple[Posterior, Array]:
-        """What is believed in this round, arranged, and where: the points of its arms, (M, P)."""
+        """The posterior that holds in this (arranged) round, and the points of its arms, (M, P), to ask it about."""
         checked_round(round)
         posterior, model = self._over(round)
         if model is not None:
@@ -119,7 +119,7 @@ class Learner:
         return posterior, round.contexts
 
     def _over(self, round: Round) -> tuple[Posterior | None, Model | None]:
-        """Posterior and model for a round, whose names say where the columns of kernels are if nothing did before."""
+        """Posterior and model for a round; its column names place the columns of kernels if none were known before."""
         columns, posterior, model = round.columns, self.posterior, self.model
         if self.columns is not None or columns is None or not len(round):
             return posterior, model
@@ -133,17 +133,17 @@ class Learner:
         return posterior, model
 
     def belief(self, round: Round) -> Belief:
-        """What is believed of every arm of the round."""
+        """The belief about every arm of the round."""
         posterior, points = self.view(round)
         return posterior.predict(points)
 
     def second_noise(self, round: Round, observed: Outcomes) -> Array | None:
         """(k,) the noise of second outcomes, known before they are learnt; NaN, or None for all, where it is usual."""
-        model, told = self.model, observed.noise
+        model, noise = self.model, observed.noise
         if model is not None and model.shapes is not None and model.shapes[1].kind != NORMAL:
             posterior, points = self.view(round)
-            told = model.noises(observed, posterior.predict(points[observed.arms]))
-        return None if told is None else told[:, 1]
+            noise = model.noises(observed, posterior.predict(points[observed.arms]))
+        return None if noise is None else noise[:, 1]
 
     def likely(self, round: Round, observed: Outcomes) -> tuple[Outcomes, Array | None]:
         """Outcomes, NaN in place of those that would be set aside, and the noise of second ones."""
@@ -196,15 +196,15 @@ class LearningPolicy(StorablePolicy):
         """The settings that differ from the defaults, and how much was learnt; ``print`` says what was adopted."""
         try:
             usual = {name: repr(value) for name, value in settings_of(type(self)()).items()}
-        except TypeError:  # a class of your own that cannot be made of nothing: all settings are told
+        except TypeError:  # a user's class that needs arguments: all settings are shown
             usual = {}
         given = {name: repr(value) for name, value in settings_of(self).items()}
         model = self.learner.model
         if model is not None and model.shapes is not None:
             given["posterior"] = repr(None) if model.given is None else "..."
-        said = ", ".join(f"{name}={value}" for name, value in given.items() if value != usual.get(name))
+        changed = ", ".join(f"{name}={value}" for name, value in given.items() if value != usual.get(name))
         watch = vars(self).get("watch")
-        parts = [said, f"updates={self.learner.updates}", *([] if watch is None else [f"watch={watch!r}"])]
+        parts = [changed, f"updates={self.learner.updates}", *([] if watch is None else [f"watch={watch!r}"])]
         return f"{type(self).__name__}({', '.join(part for part in parts if part)})"
 
     def __str__(self) -> str:
@@ -282,7 +282,7 @@ def oracle_or_exact(oracle: SuperArmOracle | None) -> SuperArmOracle:
 
 
 def found_by(answer: Selection) -> Selection:
-    """What an oracle answered, if it is a selection: a user's oracle may return anything."""
+    """The answer of an oracle, refused unless it is a selection: a user's oracle may return anything."""
     if not isinstance(answer, Selection):
         raise InvalidArgument("oracle", "one that returns a Selection (see Selection.of)", type_of(answer))
     return answer

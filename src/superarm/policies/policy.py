@@ -85,7 +85,7 @@ class StorablePolicy:
         settings = settings_of(self)
         learner = vars(self).get("learner")
         if learner is not None and learner.model is not None:
-            settings["posterior"] = None  # it is no prior but what was learnt, and what is declared is not about it
+            settings["posterior"] = None  # the one saved is no prior: it has learnt, and may not fit the declared kinds
         try:
             inspect.signature(type(self)).bind(**settings)
         except TypeError:  # a parameter that no field keeps, and that has no default
@@ -111,7 +111,7 @@ def load(path: str | os.PathLike[str]) -> Policy:
 
 
 def checked_policy(value: Any, what: str) -> Policy:
-    """What a file holds, if it is a policy."""
+    """``value``, which the file ``what`` holds, refused unless it is a policy."""
     if not isinstance(value, Policy):
         raise UnreadableFile(f"{what}: holds {type_of(value)}, not a policy")
     return value

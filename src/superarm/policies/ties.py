@@ -8,6 +8,7 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray
 from superarm.posteriors.history import fingerprint, words
+from superarm.rewards.promise import promised_groups
 from superarm.rewards.reward import is_per_arm
 from superarm.round import Round
 from superarm.storage.hashes import Words, label_hashes
@@ -36,9 +37,7 @@ def lots(round: Round, seed: int) -> Words:
         entry[:] = _as_words(round.reward.entries(arms))
     for promise in round.promises:
         if is_per_arm(promise.reward):
-            mine = np.zeros(len(grouping), dtype=np.bool_)
-            mine[promise.groups] = True
-            mine = mine[grouping.codes]
+            mine = promised_groups([promise], len(grouping))[grouping.codes]
             promised[mine] = _as_words(promise.reward.entries(arms))[mine]
     start = blake2b(f"{seed} {round.t}".encode(), digest_size=8).digest()
     return fingerprint(facts.view(np.float64), int.from_bytes(start, "little"))

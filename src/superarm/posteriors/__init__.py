@@ -1,4 +1,4 @@
-"""Posteriors: what is believed about the two expected outcomes after what was seen."""
+"""Posteriors: beliefs about the two expected outcomes, given the outcomes so far."""
 
 from superarm.kernels import (
     Kernel,

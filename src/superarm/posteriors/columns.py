@@ -1,4 +1,4 @@
-"""A posterior for contexts whose columns have names: its kernels at the places of the columns that they name."""
+"""Posteriors for contexts with named columns: each kernel is placed at the columns that it names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from superarm.posteriors.two_outputs import TwoOutputs
 
 
 def over(state: TwoOutputs, columns: Columns) -> TwoOutputs:
-    """The state for contexts with these columns; what has data already names none."""
+    """The state for contexts with these columns; a state with data was placed before."""
     tied = state.given.tied
     outputs, given = (_placed(each, columns, tied) for each in (state.outputs, state.given.outputs))
     known = replace(state, columns=columns.kinds)

@@ -1,4 +1,4 @@
-"""The posteriors of this library, which differ in how they compute their answers."""
+"""The Gaussian-process posteriors of this library, which differ in how they compute their answers."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class GaussianProcess(StatefulPosterior):
 
     @property
     def _engines(self) -> list[tuple[AdaptiveEngine, float]]:
-        """Each with the least noise variance of its data."""
+        """Every engine, with the least noise variance of its data."""
         engines = cast(tuple[AdaptiveEngine, ...], self.state.engines)
         return list(zip(engines, self.state.least_noises(), strict=True))
 
@@ -191,7 +191,7 @@ class ExactPosterior(StatefulPosterior):
 
     @property
     def device(self) -> str:
-        """Where it computes: "cpu" or "cuda"."""
+        """The device that computes: "cpu" or "cuda"."""
         return self._exact[0].device
 
     def on(self, device: str) -> Self:

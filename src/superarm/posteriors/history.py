@@ -71,7 +71,7 @@ class History:
     runs: tuple[Collapsed, ...] = ()
     observations: int = 0
     distinct: int = 0
-    declared: int | None = None  # D, where the runs do not tell
+    declared: int | None = None  # D, if there are no runs that show it
 
     def _check_fields(self) -> None:
         """All runs are of contexts of one dimension, each in the order of its fingerprints."""
@@ -85,7 +85,7 @@ class History:
 
     @property
     def dimension(self) -> int | None:
-        """D, or None while nothing tells."""
+        """D, or None while it is not known."""
         return self.runs[0].contexts.shape[1] if self.runs else self.declared
 
     def known(self, contexts: Array, keys: npt.NDArray[np.uint64]) -> Mask:
@@ -109,16 +109,16 @@ class History:
         return replace(counted, runs=runs)
 
     def seen(self, output: int) -> int:
-        """How many outcomes of an output came; rows where they are no longer kept."""
+        """Number of outcomes of an output; number of rows once outcomes are no longer kept."""
         return self.observations if self.forgetful else int(sum(run.counts[:, output].sum() for run in self.runs))
 
     def most_repeats(self) -> Array:
-        """At least as many as outcomes (of weight 1) of each output were seen at any one context, ``(2,)``."""
+        """An upper bound on the outcomes (in units of weight 1) of each output at any one context, ``(2,)``."""
         each = (run.counts if run.weights is None else run.weights for run in self.runs)
         return sum((worth.max(axis=0, initial=1.0) for worth in each), np.zeros(2))
 
     def forgotten(self) -> History:
-        """The history without its outcomes, which takes no more of them either."""
+        """The history without its outcomes, which keeps no later ones either."""
         return replace(self, runs=(), declared=self.dimension)
 
 
@@ -140,6 +140,7 @@ def _merged(
     weights: Array | None = None,
     logs: Array | None = None,
 ) -> Collapsed:
+    """Sort rows by their fingerprints, and merge those of equal contexts."""
     order = np.argsort(keys, kind="stable")
     keys, contexts = keys.take(order), contexts.take(order, axis=0)
     counts, means, scatters = (values.take(order, axis=0) for values in (counts, means, scatters))
@@ -201,7 +202,7 @@ def words(x: Array) -> npt.NDArray[np.uint64]:
 
 
 def distinct_rows(x: Array) -> tuple[IntArray, IntArray]:
-    """Where the distinct rows of x first occur, in lexicographic order, and which of them each row is.
+    """Where the distinct rows of x first occur, in lexicographic order, and the number of each row among them.
 
     With ``first, inverse = distinct_rows(x)``, ``x[first][inverse]`` equals x; ``x[first]`` does not
     depend on the order of the rows.

@@ -1,10 +1,10 @@
 """Joint draws of a scalar process at many points, in bounded memory.
 
-Up to JOINT points the whole covariance has a root, and draws are exact. Beyond, so many of the points are drawn so, and
-every other one given these, with what is left of its variance drawn by itself. Nothing is lost where the posterior
-covariance has a numerical rank below PIVOTS, as of smooth kernels in few dimensions: nothing is left then. Else every
-mean, every variance and all covariances with the pivots are right, and those of two others are what the pivots explain
-of them. Which points are pivots depends on the points alone, not on their order.
+Up to JOINT points the whole covariance is factored, and draws are exact. Beyond, PIVOTS of the points are drawn in this
+way. Every other point is drawn given these, and the rest of its variance independently. Nothing is lost if the
+posterior covariance has a numerical rank below PIVOTS, as with smooth kernels in few dimensions: then there is no rest.
+Otherwise every mean, every variance and all covariances with the pivots are right, and the covariance of two other
+points is the part that the pivots explain. Which points are pivots depends on the points alone, not on their order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from superarm.posteriors.history import fingerprint
 
 JOINT = 2000  # points up to which a draw is exact
 PIVOTS = 1000  # points that are drawn jointly where there are more
-AT_ONCE = 2000  # others that are drawn together
+AT_ONCE = 2000  # other points that are drawn together
 
 
 def joint_draws(

@@ -25,7 +25,7 @@ from superarm.kernels.kernel import (
 )
 from superarm.storage import storable
 
-# Outputs correlated beyond this are one process for all purposes; nothing is learnt about their relation.
+# Outputs correlated beyond this are treated as one process, whose relation is not learnt.
 ONE_PROCESS = 1.0 - 1e-9
 RATIO = 1e9  # just below (1 + rho) / (1 - rho) there
 

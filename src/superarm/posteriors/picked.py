@@ -1,4 +1,4 @@
-"""Variance after picks: what outcomes at some points will leave uncertain, before any of them is seen.
+"""Variance after picks: the uncertainty that outcomes at some points will leave, before any of them is seen.
 
 A variance does not depend on the values of outcomes, only on where they are observed. For a process with posterior
 covariance k and noise variance s2, an outcome at x turns k into ::
@@ -27,7 +27,7 @@ class Picked:
     room
         ``(q, K, m)`` space for the vectors w of K picks; more is made where it is not enough
     covariance
-        ``(q, m, m)`` before any pick, to be kept up to date itself, at m^2 products a pick, in place of the vectors
+        ``(q, m, m)`` before any pick; it is itself updated, at m^2 products a pick, in place of the vectors
     """
 
     def __init__(self, variance: Array, noise: Array, room: Array, covariance: Array | None = None) -> None:

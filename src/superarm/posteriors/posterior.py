@@ -1,4 +1,4 @@
-"""What a posterior promises: a belief about both expected outcomes at any contexts.
+"""The contract of a posterior: a belief about both expected outcomes at any contexts.
 
 A posterior is any object with the two methods of :class:`Posterior`; nothing is inherited.
 """
@@ -38,7 +38,7 @@ class Belief:
     def __post_init__(self) -> None:
         for name in ("mean", "std"):
             value = as_floats(name, getattr(self, name), "a finite array of shape (M, 2)")
-            if value.flags.writeable or value.base is not None:  # or somebody else could still change it
+            if value.flags.writeable or value.base is not None:  # other code could still change it
                 value = value.copy()
             if value.ndim != 2 or value.shape[1] != 2:
                 raise InvalidArgument(name, "a finite array of shape (M, 2)", f"shape {value.shape}")

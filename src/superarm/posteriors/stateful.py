@@ -1,4 +1,4 @@
-"""What the posteriors of this library can be asked, whatever computes the answers."""
+"""The methods that the posteriors of this library share, whichever engine computes the answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from superarm.posteriors.two_outputs import TwoOutputs
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class StatefulPosterior:
-    """A posterior that is its state; its members differ in the engines that they put there."""
+    """A posterior that holds only its state; subclasses differ in the engines of that state."""
 
     state: TwoOutputs
 
@@ -39,7 +39,7 @@ class StatefulPosterior:
         return self if self.state.columns is not None else self._with(over(self.state, columns))
 
     def _at(self, contexts: npt.ArrayLike) -> tuple[Self, npt.ArrayLike]:
-        """The posterior for contexts, and these as an array where they have names."""
+        """The posterior for contexts, and these as an array if they have names."""
         if as_table(contexts) is None:
             return self, contexts
         x, columns = contexts_of(contexts)

@@ -1,12 +1,12 @@
-"""What outcomes say on a basis, without the prior: sums that can be merged, of any number of outcomes.
+"""Sufficient statistics of any number of outcomes on a basis, without the prior, which can be merged.
 
 With the features phi of :mod:`superarm.posteriors.engines.inducing` and noise variances s2_i the triangle
 
     root = [ R c ; 0 rho ],   root^T root = sum_i [ phi_i ; y_i ] [ phi_i ; y_i ]^T / s2_i,
 
-holds all that a low-rank posterior takes from the outcomes. Two triangles merge into one by orthogonal rotations, in
-O(r^3) and without ever forming the sum. The rounding of a merge depends on its order: who merges along a fixed tree has
-the same bits wherever the parts were made. The prior is one more triangle, [ I 0 ; 0 0 ], which is merged last.
+holds all that a low-rank posterior reads from the outcomes. Two triangles merge into one by orthogonal rotations, in
+O(r^3) and without ever forming the sum. The rounding of a merge depends on its order, so merging along a fixed tree
+gives the same bits wherever the parts were made. The prior is one more triangle, [ I 0 ; 0 0 ], which is merged last.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from superarm.posteriors.engines.sparse import SparseEngine
 # Rows and reflections at once, by measurement: 100 features of so many rows fit into the cache of a core, which takes a
 # tenth off all. More than about 150 features go faster with more reflections. The last bits depend on both.
 CHUNK, TOGETHER, MANY = 1000, (8, 16), 150
-FARTHEST = np.log(1e4)  # of a ratio of variances from the one given, when it is learnt
+FARTHEST = np.log(1e4)  # log factor within which a learnt ratio of variances stays of the given one
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,15 +39,15 @@ class Statistics:
     """Sums over outcomes of q columns on a basis of r features."""
 
     root: Array  # (r + q, r + q) upper triangular, without the prior
-    constant: Array  # (q,) as of a SparseEngine
-    scatter: Array  # (q,) sums of squares around means of repeats, over s2: they are in the constant, too
+    constant: Array  # (q,) as in a SparseEngine
+    scatter: Array  # (q,) sums of squares around means of repeats, over s2; also part of the constant
     outcomes: int  # of each column
     unrepresented: float  # E
     poorest: float
     weight: float  # sum_i k(x_i, x_i) / s2_i
 
     def merged(self, other: Statistics) -> Statistics:
-        """Of the outcomes of both."""
+        """The statistics of the outcomes of both."""
         return Statistics(
             root=merged_roots(self.root, other.root),
             constant=self.constant + other.constant,
@@ -61,7 +61,7 @@ class Statistics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FixedBasis:
-    """A basis that is settled before the outcomes are seen: complete, or of bounded size where none is."""
+    """A basis that is fixed before outcomes are seen: complete, or of bounded size if that is too large."""
 
     empty: SparseEngine
     complete: bool
@@ -70,8 +70,8 @@ class FixedBasis:
     def of(kernel: Kernel, points: Array, columns: int, at_most: int) -> FixedBasis:
         """A basis that represents the prior at points ``(n, P)`` and around them.
 
-        Where that takes more than ``at_most`` of them, the 300 most telling ones; see
-        :mod:`superarm.posteriors.engines.bounded` for what becomes of the rest.
+        If that takes more than ``at_most`` of them, it has the 300 most informative ones; see
+        :mod:`superarm.posteriors.engines.bounded` for the treatment of the rest.
         """
         nothing = Basis.of(kernel, points[:0])
         kept = complete_pivots(kernel, nothing, points, at_most)
@@ -80,7 +80,7 @@ class FixedBasis:
         return FixedBasis(empty=SparseEngine.empty(kernel, rule, chosen, columns), complete=kept is not None)
 
     def sums(self, data: Observations) -> Statistics:
-        """What outcomes say, every count positive."""
+        """The statistics of outcomes, every count positive."""
         bare = replace(self.empty, root=np.zeros_like(self.empty.root))
         scatter = (data.scatters / data.noise[:, None]).sum(axis=0)
         if not self.complete:
@@ -99,7 +99,7 @@ class FixedBasis:
         )
 
     def engine(self, sums: Statistics, rows: int) -> AdaptiveEngine:
-        """The posterior of a scalar process, of so many rows whose outcomes are not kept."""
+        """The posterior of a scalar process given ``rows`` rows, whose outcomes are not kept."""
         sparse = replace(
             self.empty,
             root=merged_roots(self.empty.root, sums.root),
@@ -114,12 +114,12 @@ class FixedBasis:
         return AdaptiveEngine(inner=inner, look=2 * rows, columns=len(sums.constant))
 
     def scaled(self, sums: Statistics, variance: float, noise: float) -> tuple[FixedBasis, Statistics]:
-        """Basis and sums under a kernel and a noise whose variances are so many times those that they were made with.
+        """Basis and sums under a kernel and a noise with their variances multiplied by these factors.
 
-        Features go with the root of the kernel's variance; all else follows.
+        Features scale with the root of the kernel's variance; all else follows.
         """
         r, empty = len(self.empty.basis), self.empty
-        kernel: Any = empty.kernel  # a data class with a variance, or nobody asks
+        kernel: Any = empty.kernel  # a dataclass with a variance: callers check that
         kernel = replace(kernel, variance=variance * kernel.variance)
         basis = replace(empty.basis, lower=np.sqrt(variance) * empty.basis.lower)
         ratio, columns = variance / noise, np.full(len(sums.root), np.sqrt(1.0 / noise))
@@ -138,14 +138,14 @@ class FixedBasis:
 
 
 def likeliest_scales(sums: Statistics) -> tuple[float, float]:
-    """By which factors the variances of kernel and noise are likeliest, given all outcomes.
+    """The likeliest factors on the variances of kernel and noise, given all outcomes.
 
     With R = U S V^T, a the ratio of both factors, n the factor of the noise, and N outcomes of each of q columns,
 
         -2 log p = sum over columns (N log n + F(a) / n) + q (sum_i log(1 + a S_i^2) + a E) + const,
         F(a) = rho^2 + scatter + sum_i (U^T c)_i^2 / (1 + a S_i^2),
 
-    whose best n is the mean of F(a) / N. So there is one number to look for, each step in O(r).
+    whose best n is the mean of F(a) / N. So the search is over one number, each step in O(r).
     """
     q = len(sums.constant)
     r = len(sums.root) - q

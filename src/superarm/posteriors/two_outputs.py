@@ -20,6 +20,7 @@ from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, parameters
 from superarm.posteriors.engines.adaptive import AdaptiveEngine
 from superarm.posteriors.engines.engine import Data, Engine, Observations
+from superarm.posteriors.given_noise import weights_of
 from superarm.posteriors.history import Collapsed, History, collapse, distinct_rows, joined
 from superarm.posteriors.joint_draws import joint_draws
 from superarm.posteriors.outputs import (
@@ -37,7 +38,6 @@ from superarm.posteriors.outputs import (
     mean_at,
 )
 from superarm.posteriors.posterior import Belief, checked_contexts, checked_outcomes
-from superarm.posteriors.told_noise import weights_of
 from superarm.storage import storable
 
 # Share of the prior variance up to which a difference of covariances may be rounding.
@@ -57,10 +57,10 @@ class TwoOutputs:
     engines: tuple[Engine, ...]
     history: History
     given: Given
-    columns: Columns | None = None  # of the contexts, where they have names
+    columns: Columns | None = None  # of the contexts, if they have names
 
     def _check_fields(self) -> None:
-        """The engines are as many as the outputs need, and answer at contexts such as these."""
+        """The outputs have the engines that they need, and these answer at contexts of the right dimension."""
         checked_noise(self.noise_std)
         checked_noise(self.given.noise_std)
         if len(self.engines) not in ((1,) if self.joint else (1, 2)):
@@ -169,7 +169,7 @@ class TwoOutputs:
         return state._conditioned(merged, np.zeros((len(merged), 2), dtype=np.bool_))
 
     def bounded(self) -> TwoOutputs:
-        """With the engines in a form whose cost does not grow with the data, where they have one."""
+        """The state with its engines in a form whose cost does not grow with the data, if they have one."""
         each = [(engine, data) for engine, data in self._with_data() if isinstance(engine, AdaptiveEngine)]
         if len(each) < len(self.engines):
             return self
@@ -177,7 +177,10 @@ class TwoOutputs:
         return state if any(e.needs_data for e in state.engines) else replace(state, history=self.history.forgotten())
 
     def rougher(self, factor: float) -> TwoOutputs:
-        """The same data under the kernels and noises given, with every lengthscale multiplied; itself if let go."""
+        """The same data under the kernels and noises given, with every lengthscale multiplied.
+
+        The state itself if it no longer keeps its outcomes.
+        """
         return self if self.history.forgetful else self.under(self.given.rougher(factor), self.given.noise_std)
 
     def predict(self, contexts: npt.ArrayLike) -> Belief:
@@ -271,7 +274,7 @@ class TwoOutputs:
         return replace(self, engines=tuple(engine.condition(part, data) for (engine, data), part in each))
 
     def by_output(self, answers: list[tuple[Array, Array]], m: int) -> tuple[Array, Array]:
-        """What every engine answers at its points of m contexts, ``(m, q)`` and ``(m,)``, as two arrays ``(m, 2)``."""
+        """The answers of all engines at the points of m contexts, ``(m, q)`` and ``(m,)``, as two arrays ``(m, 2)``."""
         (first, second), (last, last_second) = answers[0], answers[-1]
         if isinstance(self.outputs, Coregionalised):
             return first.reshape(2, m).T, second.reshape(2, m).T
@@ -311,7 +314,7 @@ class TwoOutputs:
 
 
 def _sizes(outputs: Outputs) -> list[int]:
-    """How many hyperparameters each kernel has; learning changes their values alone."""
+    """Number of hyperparameters of each kernel; learning changes only their values."""
     kernels = [outputs.kernel] if isinstance(outputs, Coregionalised) else [outputs.first, outputs.second]
     return [len(parameters(kernel)) for kernel in kernels]
 

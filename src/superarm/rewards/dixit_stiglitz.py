@@ -19,7 +19,7 @@ from superarm.rewards.normal_forms import Blocks
 from superarm.storage.content import AS_GIVEN
 from superarm.storage.hashes import label_hashes
 
-RANGE = 1e140  # largest power, and inverse of the smallest: their quotient is still a number
+RANGE = 1e140  # largest power, and inverse of the smallest: their quotient is still finite
 NEGLIGIBLE = 1e-13  # outcomes below this cannot move what is kept up to 1e-9
 
 
@@ -58,7 +58,7 @@ class DixitStiglitz(Comparable):
             raise InvalidArgument("items", f"one item per arm ({arms})", f"{len(self.codes)} items")
 
     def entries(self, arms: int) -> IntArray:
-        # Codes number the items of this round; hashes are the same whichever others there are.
+        # Codes number the items of this round; a hash does not depend on which other items there are.
         return label_hashes(self.labels).view(np.int64)[self.codes]
 
     def value(self, outcomes: Array, arms: IntArray) -> float:

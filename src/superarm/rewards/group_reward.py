@@ -159,7 +159,7 @@ class Constraint:
 class _Hints(type(Protocol)):  # type: ignore[misc]  # so that a class may also inherit a protocol
     """Lets ``Sum >= 0.1`` raise an error that says ``Sum() >= 0.1``: only an object of the class can be compared."""
 
-    __instancecheck__ = type.__instancecheck__  # or every question whether a reward is a sum would be slow
+    __instancecheck__ = type.__instancecheck__  # Protocol's own is slow, and isinstance(reward, Sum) is frequent
     __subclasscheck__ = type.__subclasscheck__
 
     def __ge__(cls, other: object) -> NoReturn:
@@ -183,7 +183,7 @@ def _meant(cls: type, sign: str, other: object) -> NoReturn:
 class Comparable(metaclass=_Hints):
     """Gives a group reward the operators ``>=`` and ``<=``, which build a :class:`Constraint`."""
 
-    # The ignores below: whoever inherits this is a group reward, which Constraint checks when it is made.
+    # The ignores below: every subclass is a group reward, which Constraint checks when it is made.
     # NumPy and pandas then leave ``array <= reward`` to the reflected operator below.
     __array_ufunc__ = None
     __pandas_priority__ = 10_000
@@ -208,18 +208,18 @@ class Comparable(metaclass=_Hints):
 
 
 def equal_by_value(reward: type[R]) -> type[R]:
-    """Let a data class of rewards keep its own equality, but for numbers: a promise was meant then."""
-    same = reward.__eq__
+    """Let a reward that is a dataclass keep its own equality, except with numbers, where a promise was meant."""
+    by_value = reward.__eq__
 
     def equal(self: R, other: object) -> bool:
         _refuse_number(other)
-        return same(self, other)
+        return by_value(self, other)
 
     reward.__eq__ = equal  # type: ignore[assignment,method-assign]  # of the same form
     return reward
 
 
 def _refuse_number(other: object) -> None:
-    """``Mean() == 0.4`` would be False without a word."""
+    """``Mean() == 0.4`` would silently be False."""
     if isinstance(other, Real):
         raise TypeError("a promise is not an equality: use <= or >=")

@@ -1,4 +1,4 @@
-"""Normal forms of "this subgroup keeps its promise", from which solvers work.
+"""Normal forms of "this subgroup keeps its promise", which the solvers read.
 
 Each form states the constraint for many groups at once: per-arm arrays are (n,), per-group arrays (G,), and ``groups``
 gives the group of each arm. The tolerance of the predicate is already inside. A subgroup A below is never empty: a
@@ -86,7 +86,7 @@ class WeightedSum:
             largest = np.full(len(self.least), -np.inf)
             np.maximum.at(largest, groups, self.weights)
             best = np.where(largest > 0.0, best, largest)
-        # Near the least sum only the exact one knows: a running sum depends on how the arms are listed.
+        # Near the least sum only the exact one decides: a running sum depends on how the arms are listed.
         number = np.bincount(groups, minlength=len(best))
         close = (best > 0.0) & (np.abs(best - self.least) <= ROUNDING * number * best)
         if close.any():

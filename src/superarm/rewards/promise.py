@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from superarm.arguments import Array, IntArray, is_hashable
+from superarm.arguments import Array, IntArray, Mask, is_hashable
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.groups import Groups
 from superarm.rewards.group_reward import Constraint, GroupReward, Sense
@@ -25,14 +25,22 @@ class Promise:
     optimism: int
 
 
+def promised_groups(promises: Iterable[Promise], groups: int) -> Mask:
+    """(groups,) which groups have one of these promises."""
+    promised = np.zeros(groups, dtype=np.bool_)
+    for promise in promises:
+        promised[promise.groups] = True
+    return promised
+
+
 def promises_of(constraint: Any, groups: Groups) -> tuple[Promise, ...]:
     """The constraint of a round, or its constraints by label, as promises to its groups."""
     if constraint is None:
         return ()
     if isinstance(constraint, Constraint):
-        everyone = np.arange(len(groups))
+        positions = np.arange(len(groups))
         thresholds = constraint.thresholds(groups)
-        return (Promise(constraint.reward, constraint.sense, everyone, thresholds, constraint.optimism),)
+        return (Promise(constraint.reward, constraint.sense, positions, thresholds, constraint.optimism),)
     if not isinstance(constraint, Mapping):
         raise InvalidArgument(
             "constraint",

@@ -12,8 +12,9 @@ import numpy as np
 from superarm.arguments import Array, IntArray, real_array
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.storage.content import AS_GIVEN
+from superarm.sums import exact_sum
 
-LARGEST_WEIGHT = 1e100  # with indices up to 1e150 their sums are numbers
+LARGEST_WEIGHT = 1e100  # sums of indices up to 1e150 with such weights stay finite
 
 
 @runtime_checkable
@@ -53,16 +54,8 @@ def reward_of(reward: Reward, outcomes: Array, arms: IntArray) -> float:
     return checked_value(reward.transform(0.0), reward) if is_additive(reward) else 0.0
 
 
-def exact_sum(values: list[float]) -> float:
-    """Exactly rounded sum, so that the order never matters; infinite where it is beyond all numbers."""
-    try:
-        return math.fsum(values)
-    except OverflowError:  # in the end, or only on the way
-        return math.fsum([math.ldexp(value, -64) for value in values]) * 2.0**64
-
-
 def checked_value(value: Any, reward: object) -> float:
-    """What a reward of either kind has returned, if it is a number: NaN is neither the best nor good."""
+    """The value that u or v_G returned, refused unless it is a number: NaN is neither the best nor good."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if not isinstance(value, (int, float, np.number)) or math.isnan(value):

@@ -11,11 +11,11 @@ import numpy as np
 from superarm.arguments import Array, IntArray, magnitude
 from superarm.rewards.group_reward import Comparable, Monotone, Sense, equal_by_value, is_good, tolerance
 from superarm.rewards.normal_forms import Dispersion, Filter, WeightedSum, Witness
-from superarm.rewards.reward import exact_sum
 from superarm.storage import storable
+from superarm.sums import exact_sum
 
-VAST = 1e200  # thresholds from which on sums of distances to them might be no numbers
-SHARE = 2.0**-64  # of such distances, which then have one: a power of 2 rounds nothing
+VAST = 1e200  # thresholds beyond which sums of distances to them might overflow
+SHARE = 2.0**-64  # factor on such distances that prevents it; a power of 2 rounds nothing
 
 
 @storable
@@ -33,10 +33,7 @@ class Sum(Comparable):
 
     def value(self, outcomes: Array, arms: IntArray) -> float:
         """Exactly rounded sum, so the order of the arms never matters."""
-        try:
-            return math.fsum(outcomes.tolist())
-        except OverflowError:
-            return exact_sum(outcomes.tolist())
+        return exact_sum(outcomes.tolist())
 
     def scores(self, outcomes: Array, arms: IntArray) -> Array:
         """As a super-arm reward: each arm adds its outcome."""
@@ -160,7 +157,7 @@ class Variance(Comparable):
         try:
             centre = math.fsum(values) / len(values)
             return math.fsum([(x - centre) ** 2 for x in values]) / len(values)
-        except OverflowError:  # squares beyond all numbers: in units of the largest, the variance may be one
+        except OverflowError:  # of a square: in units of the largest outcome the variance may still be finite
             unit = magnitude(outcomes)
             return unit * (unit * self.value(outcomes / unit, arms))
 

@@ -25,15 +25,15 @@ EXACT = 1e-9  # relative gap up to which a super arm counts as optimal
 
 
 class Columns(Protocol):
-    """Rows column by column."""
+    """A table that is held column by column."""
 
     def rows(self) -> tuple[Any, ...]:
-        """Each by itself."""
+        """Its rows, one object each."""
         ...
 
 
 class _Rows:
-    """A field of a selection that is a tuple; given by column, the tuple is made when it is first looked at."""
+    """A field that reads as a tuple of rows; given as columns, the rows are made when they are first read."""
 
     def __init__(self, default: tuple[Any, ...] | None = None) -> None:
         self.default = default

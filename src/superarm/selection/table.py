@@ -10,12 +10,12 @@ from typing import Any, cast
 from superarm.notebook import number, table
 from superarm.words import chance, counted
 
-LEAST = -(2**63)  # of a whole number of 64 bits
+LEAST = -(2**63)  # smallest whole number of 64 bits
 HEAD = ("group", "arms", "value", "threshold", "margin", "kept with probability")
 
 
 def as_data(selection: Any) -> dict[str, Any]:
-    """All that a :class:`superarm.Selection` says, as lists, numbers and names; labels stay what they are."""
+    """All fields of a :class:`superarm.Selection` as lists, numbers and names; labels stay what they are."""
     return {
         "arms": selection.arms.tolist(),
         "value": float(selection.value),
@@ -34,16 +34,16 @@ def as_data(selection: Any) -> dict[str, Any]:
 
 
 def arm_rows(selection: Any) -> dict[str, list[Any]]:
-    """One row per picked arm, column by column: its group, the promise of that, and what is believed of the arm."""
+    """One row per picked arm, column by column: its group, the promise to that group, and the belief about the arm."""
     by_arm = {arm: group for group in selection.groups for arm in group.arms}
     arms = selection.arms.tolist()
     touched = [by_arm.get(arm) for arm in arms]
-    columns: dict[str, list[Any]] = {"arm": arms, "group": [None if each is None else each.label for each in touched]}
-    for name in ("threshold", "margin", "probability"):
-        columns[name] = [None if each is None else getattr(each, name) for each in touched]
-    believed = {} if selection.belief is None else selection.belief.to_dict()
+    columns: dict[str, list[Any]] = {"arm": arms}
+    for column, name in (("group", "label"), *((name, name) for name in ("threshold", "margin", "probability"))):
+        columns[column] = [None if group is None else getattr(group, name) for group in touched]
+    belief = {} if selection.belief is None else selection.belief.to_dict()
     for name in ("mean_1", "std_1", "mean_2", "std_2"):
-        columns[name] = believed.get(name, [None] * len(arms))
+        columns[name] = belief.get(name, [None] * len(arms))
     return columns
 
 
@@ -59,8 +59,8 @@ def of_one_type(labels: Sequence[Hashable]) -> list[int] | list[str]:
 
 
 def as_html(selection: Any) -> str:
-    """A line on all of it and a table of the touched groups."""
-    said = str(selection).splitlines()[0]
+    """A summary line and a table of the touched groups."""
+    summary = str(selection).splitlines()[0]
     rows = [
         (
             str(group.label),
@@ -74,4 +74,4 @@ def as_html(selection: Any) -> str:
     ]
     untried = counted(len(selection.untried), "group")
     more = f"<p>groups without outcomes: {untried}</p>" if selection.untried else ""
-    return f"<p>{escape(said)}</p>{table(HEAD, rows)}{more}"
+    return f"<p>{escape(summary)}</p>{table(HEAD, rows)}{more}"

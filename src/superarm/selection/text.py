@@ -9,11 +9,11 @@ from typing import Any
 
 from superarm.words import chance, counted
 
-SHOWN = 5  # labels in a line
+LISTED = 5  # labels in a line
 
 
 def in_words(selection: Any, arm_ids: Sequence[Hashable] | None = None) -> str:
-    """A :class:`superarm.Selection`: a line on all of it, one on each touched group, one on groups without outcomes.
+    """A :class:`superarm.Selection`: a summary line, one line per touched group, one on groups without outcomes.
 
     Arms are named by ``arm_ids``, those of the picked arms in their order, or else by their rows.
     """
@@ -28,7 +28,7 @@ def in_words(selection: Any, arm_ids: Sequence[Hashable] | None = None) -> str:
     )
     note = [f"  {selection.note}"] if selection.note else []
     return "\n".join(
-        [head, *note, *(_line(group, names) for group in selection.groups), *_in_a_line(selection.untried)]
+        [head, *note, *(_line(group, names) for group in selection.groups), *_without_outcomes(selection.untried)]
     )
 
 
@@ -38,27 +38,27 @@ def few(labels: Sequence[Hashable]) -> str:
     >>> few(list("abcdefg"))
     'a, b, c, d, e and 2 more'
     """
-    return ", ".join(map(str, labels[:SHOWN])) + (f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else "")
+    return ", ".join(map(str, labels[:LISTED])) + (f" and {len(labels) - LISTED} more" if len(labels) > LISTED else "")
 
 
 def _line(group: Any, names: Mapping[int, Hashable]) -> str:
-    said = f"  {group.label}: arms {[names.get(arm, arm) for arm in group.arms]}"
+    line = f"  {group.label}: arms {[names.get(arm, arm) for arm in group.arms]}"
     if group.threshold is None:
-        return f"{said}, no promise"
+        return f"{line}, no promise"
     if group.margin is not None:
-        said += f", v {group.value:.4g}, threshold {group.threshold:.4g}, margin {group.margin + 0.0:+.4g}"
+        line += f", v {group.value:.4g}, threshold {group.threshold:.4g}, margin {group.margin + 0.0:+.4g}"
     if group.vouched:
-        return f"{said}, kept by your word (all its arms are safe)"
-    return said if group.probability is None else f"{said}, kept with probability {chance(group.probability)}"
+        return f"{line}, kept by your word (all its arms are safe)"
+    return line if group.probability is None else f"{line}, kept with probability {chance(group.probability)}"
 
 
-def _in_a_line(untried: Sequence[Any]) -> list[str]:
-    """Groups without outcomes that are not picked, and why; reasons in the order of the groups, without their numbers.
+def _without_outcomes(untried: Sequence[Any]) -> list[str]:
+    """One line, or none: the groups without outcomes that are not picked, and how many for each reason.
 
     Not "never tried": a decision that still waits for its outcomes may have tried them.
     """
     reasons = Counter(group.reason.partition(":")[0] for group in untried)
     if not reasons:
         return []
-    each = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-    return [f"  groups without outcomes: {few([group.label for group in untried])} ({each})"]
+    why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+    return [f"  groups without outcomes: {few([group.label for group in untried])} ({why})"]

@@ -10,7 +10,7 @@ from superarm.arguments import Array, IntArray, Mask
 
 @dataclass(frozen=True, kw_only=True)
 class TouchedGroup:
-    """A group that a super arm picks from: its reward at the index, and what was promised."""
+    """A group that a super arm picks from: its reward at the index, and the promise to it."""
 
     label: Hashable
     arms: tuple[int, ...]
@@ -24,11 +24,11 @@ class TouchedGroup:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TouchedGroups:
-    """The g touched groups column by column; oracles are asked several times in a round, and each answer has many."""
+    """The g touched groups column by column: most answers of an oracle are never read group by group."""
 
     labels: list[Hashable]
     parts: list[IntArray]  # the arms of each
-    promised: Mask  # (g,) whether it has a promise; values, thresholds and margins of others are nothing
+    promised: Mask  # (g,) whether it has a promise; else its value, threshold and margin mean nothing
     values: Array  # (g,)
     thresholds: Array  # (g,)
     margins: Array  # (g,)
@@ -37,7 +37,7 @@ class TouchedGroups:
     vouched: Mask | None = None  # (g,) whether its promise is kept by the user's word
 
     def rows(self) -> tuple[TouchedGroup, ...]:
-        """Each by itself."""
+        """One object for each group."""
         nothing = [None] * len(self.parts)
         rows = zip(
             self.labels,

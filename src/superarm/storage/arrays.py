@@ -1,4 +1,4 @@
-"""Arrays in a file, none of them twice: a triangle without its zeros, and rows that are there already by number.
+"""Arrays in a file, none of them twice: triangles without their zeros, and rows stored before by their numbers.
 
 Every array of a value is a node of its document, in this order of preference:
 
@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-FEWEST = 64  # numbers of an array that is worth a look
-NARROWEST, WIDEST = 3, 255  # columns of arrays whose rows are looked for: contexts, not covariances
+FEWEST = 64  # least size of an array that is compared with others
+NARROWEST, WIDEST = 3, 255  # widths of arrays whose rows are compared: contexts, not covariances
 KINDS = ("lower", "upper", "symmetric")
-MOST = 64  # times as large as its file a value may be
+MOST = 64  # largest ratio of the size of a value to that of its file
 
 AnyArray = npt.NDArray[Any]
 
@@ -42,7 +42,7 @@ class Members:
 
 
 class Keeper(Members):
-    """Takes the arrays of a value and keeps what has to be written of them."""
+    """Takes the arrays of a value and keeps the parts that must be written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class Keeper(Members):
         return None
 
     def _by_number(self, array: AnyArray) -> dict[str, Any] | None:
-        """By numbers of its rows, if all are known; otherwise they are from now on."""
+        """The array by the numbers of its rows, if all are known; otherwise they are known from now on."""
         if not _has_rows(array):
             return None
         width = array.shape[1]
@@ -164,7 +164,7 @@ class Finder:
 
 
 def _is_own(array: AnyArray) -> bool:
-    """Whether it is worth a look."""
+    """Whether the array is large enough to be compared with others."""
     return array.size >= FEWEST and array.flags.c_contiguous
 
 
@@ -173,5 +173,5 @@ def _is_table(array: AnyArray) -> bool:
 
 
 def _has_rows(array: AnyArray) -> bool:
-    """Whether rows may be looked for among its own."""
+    """Whether rows of other arrays may be compared with its own."""
     return _is_table(array) and NARROWEST <= array.shape[1] <= WIDEST

@@ -1,4 +1,4 @@
-"""Classes whose values can be saved: under which name, and how files of earlier versions are read."""
+"""Classes whose values can be saved: their names in files, and how files of earlier versions are read."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def storable(
 
 
 def upgrade_of(cls: type) -> Upgrade | None:
-    """What turns fields of earlier versions into today's; a class of your own inherits it with the fields."""
+    """The function that turns fields of earlier versions into today's; a user's class inherits it with the fields."""
     return next((UPGRADES[each] for each in cls.__mro__ if each in UPGRADES), None)
 
 
@@ -96,12 +96,12 @@ def is_own(cls: type) -> bool:
 
 
 def name_of(cls: type) -> str:
-    """What a file calls the class."""
+    """The name of the class in files."""
     return cls.__qualname__ if is_own(cls) else f"{cls.__module__}:{cls.__qualname__}"
 
 
 def class_of(name: str) -> type:
-    """The class that a file calls so, today or in an earlier version."""
+    """The class with this name in files, of this or an earlier version."""
     cls = CLASSES.get(name) or FORMER.get(name)
     if cls is None:
         raise Unfit(_unknown(name))

@@ -1,4 +1,4 @@
-"""What a value holds, said in plain facts: to tell by a checksum or digest whether two mean the same.
+"""The content of a value as plain facts, so that a checksum or digest shows whether two mean the same.
 
 Facts are nested lists of text, numbers and bytes. Those of equal labels are equal, whatever their type, and those of
 others differ. An object is told by its class and, where it is a data class, by its fields; a function by its name and
@@ -85,7 +85,7 @@ def digest(facts: Any, arrays: Iterable[npt.NDArray[Any]]) -> str:
 
 
 def _said(fact: Any) -> Any:
-    """A fact that JSON has no word for."""
+    """A fact that JSON cannot represent."""
     if isinstance(fact, np.generic):
         return fact.item()
     if isinstance(fact, bytes):

@@ -93,7 +93,7 @@ def from_bytes(content: bytes, what: str) -> Any:
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    """Add a member of which neither the clock nor the system tells anything: equal values are equal bytes."""
+    """Add a member without time and system, so that equal values are equal bytes."""
     member = zipfile.ZipInfo(name)
     member.create_system = 3
     archive.writestr(member, content)

@@ -19,7 +19,7 @@ from superarm.storage.labels import plain, stable_bytes
 
 Words = npt.NDArray[np.uint64]
 
-# How a spelling begins; text has no such byte, as UTF-8 never does.
+# First bytes of a spelling, which UTF-8 text never contains.
 KEPT, TUPLE, SET, WHOLE, LARGE, NUMBER, OTHER = (bytes([byte]) for byte in range(255, 248, -1))
 LONGEST = 1024  # bits of a whole number that is spelled whole: all floats have fewer
 STEP = np.uint64(0x9E3779B97F4A7C15)  # of the SplitMix64 generator
@@ -56,7 +56,7 @@ def keys_of(hashes: Words) -> npt.NDArray[np.float64]:
 
 
 def mixed(words: Words) -> Words:
-    """The last step of SplitMix64, which leaves no bit where it was."""
+    """The last step of SplitMix64, which mixes all bits."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
@@ -70,7 +70,7 @@ def _of_numbers(numbers: npt.NDArray[np.int64]) -> Words:
 
 
 def _mixed_bytes(data: npt.NDArray[np.uint8], lengths: npt.NDArray[np.intp]) -> Words:
-    """The hash of each of some spellings, which lie one after the other."""
+    """The hash of each spelling; spellings lie one after the other."""
     ends = lengths.cumsum()
     place = np.arange(len(data)) - np.repeat(ends - lengths, lengths)
     weights = mixed(STEP * np.arange(1, int(lengths.max(initial=0)) + 1, dtype=np.uint64)) | np.uint64(1)

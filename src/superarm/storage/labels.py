@@ -29,7 +29,7 @@ def plain(label: Any) -> Any:
         return label
     if not isinstance(label, np.datetime64):
         return label.item()
-    # NumPy makes a bare whole number of a time that Python has no word for, and of any in nanoseconds.
+    # NumPy turns a time that Python cannot represent, and any in nanoseconds, into a bare whole number.
     coarse = label.astype("M8[us]") if np.datetime_data(label)[0] in ("ns", "ps", "fs", "as") else label
     found = coarse.item() if coarse == label else label
     return found if isinstance(found, date) else label
@@ -77,7 +77,7 @@ def to_data(label: Any, argument: str = "label") -> Any:
 
 
 def from_data(data: Any, argument: str = "label") -> Hashable:
-    """The label that :func:`to_data` made plain data of."""
+    """The label from the plain data of :func:`to_data`."""
     try:
         return canonical(values.from_data(data), argument)
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):

@@ -25,7 +25,7 @@ from superarm.storage.classes import CLASSES, FOLLOWS, SHAPES, Unfit, class_of, 
 
 
 def to_data(value: object) -> Any:
-    """What JSON can say of None, a bool, a number, text, bytes, a date, a datetime or a tuple of these."""
+    """None, a bool, a number, text, bytes, a date, a datetime or a tuple of these as data for JSON."""
     if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
         return value
     return encode(value, Members(), "value")
@@ -55,7 +55,7 @@ def from_data(data: Any) -> Any:
 def encode(value: object, arrays: Members, where: str) -> Any:
     """A value as data for JSON, with its arrays given to ``arrays``; ``where`` it is, for errors."""
     if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, enum.Enum)):
-        # JSON has no word for these three floats that every reader understands.
+        # JSON has no portable form of these three floats.
         if isinstance(value, float) and not math.isfinite(value):
             return {"float": repr(float(value))}
         return float(value) if isinstance(value, float) else value
@@ -121,7 +121,7 @@ def decode(node: Any, arrays: Finder) -> Any:
     value: Any = object.__new__(cls)
     try:
         fields |= {name: work_out(fields) for name, work_out in follows.items()}
-    except Exception as error:  # whatever a function says of fields that no user could give it
+    except Exception as error:  # of any kind: no user could have given the function such fields
         raise Unfit(f"holds a {cls.__name__} that is not valid: {error}") from error
     for name, item in fields.items():
         object.__setattr__(value, name, item)
@@ -158,7 +158,7 @@ def check(value: Any) -> None:
     for more in ("__post_init__", "_check_fields") if is_own(cls) else ():
         try:
             getattr(value, more, lambda: None)()
-        except Exception as error:  # whatever a class says of fields that no user could give it
+        except Exception as error:  # of any kind: no user could have given the class such fields
             raise Unfit(f"holds a {cls.__name__} that is not valid: {error}") from error
 
 
@@ -169,7 +169,7 @@ def _types(cls: type) -> tuple[tuple[str, Any], ...]:
 
 
 def _size(letter: str, size: int, sizes: dict[str, int]) -> int:
-    """What the letter of a shape stands for, which is ``size`` where nothing is known of it."""
+    """The size that the letter of a shape stands for: ``size``, if it was not met before."""
     if letter == "*":
         return size
     return int(letter) if letter.isdigit() else sum(sizes.setdefault(part, size) for part in letter.split("+"))

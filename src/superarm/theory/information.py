@@ -1,4 +1,4 @@
-"""What noisy observations tell about one output: information gain, lambda* and gamma_n (sections 2.7 and 4).
+"""The information of noisy observations about one output: gain, lambda* and gamma_n (sections 2.7 and 4).
 
 gamma_n, the most that n outcomes at a finite set of contexts can tell, is NP-hard to find. The greedy choice bounds it
 from below and certificates from above. Write F(A) = 1/2 log det(I + sigma^-2 K_A) for a multiset A. F is monotone and

@@ -188,7 +188,7 @@ def bound_of_run(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Proof:
-    """What all lines of the proof of Theorem 1 share; arrays have one row per round."""
+    """The quantities that all lines of the proof of Theorem 1 share; arrays have one row per round."""
 
     t: npt.NDArray[np.intp]
     size: npt.NDArray[np.intp]

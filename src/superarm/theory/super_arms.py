@@ -97,6 +97,7 @@ def _most(weights: Array, round: Round) -> float:
 
 
 def _greedy_super_arm(kernel: Kernel, posterior: ExactPosterior, round: Round, noise: float) -> tuple[IntArray, float]:
+    """The arms of greatest posterior variance, picked one by one within caps and total, and their information gain."""
     if len(round) == 0:
         return np.empty(0, dtype=np.intp), 0.0
     first, inverse = distinct_rows(round.contexts)

@@ -1,4 +1,4 @@
-"""Rounds, outcomes, selections and policies on their way elsewhere: nothing here reads or writes files.
+"""Codecs of rounds, outcomes, selections and policies as plain data, JSON and Arrow; they read and write no files.
 
 As plain data for JSON: :func:`round_to_dict`, :func:`outcomes_to_dict`, :func:`selection_to_dict`. As few bytes, for a
 journal: :func:`round_to_bytes`, :func:`policy_to_bytes`. As polars frames, and these as Arrow: :func:`round_to_frame`,

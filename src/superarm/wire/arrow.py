@@ -1,4 +1,4 @@
-"""What must hold of the bytes of an Arrow stream before a reader may trust them: all that they announce is there.
+"""Checks of the bytes of an Arrow stream, before a reader may trust them: all that they announce is there.
 
 Readers take room for what a message announces, and some end the process where there is none. A stream is messages one
 after the other: the length of a head, the head (a flatbuffer table of Arrow's ``Message.fbs``) and a body. Of batches
@@ -15,7 +15,7 @@ from superarm.wire.packing import most_inflated
 MARK = 0xFFFFFFFF  # comes before the length of a head
 DICTIONARY, BATCH = 2, 3  # kinds of messages that have buffers
 BITS = 8  # no value has less than one bit
-FEW = 1 << 20  # rows that may take no room at all, as nulls do
+FEW = 1 << 20  # most rows that may take no bytes, as nulls do
 
 
 def check_stream(content: bytes) -> None:
@@ -68,7 +68,7 @@ def _check_batch(batch: _Table, body: bytes) -> int:
 
 
 class _Table:
-    """A table of a flatbuffer: where it lies, and its fields by their numbers."""
+    """A table of a flatbuffer: its position, and its fields by number."""
 
     def __init__(self, content: bytes, at: int) -> None:
         self.content, self.at = content, at

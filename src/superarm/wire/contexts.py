@@ -49,7 +49,7 @@ def rows_of(contexts: Any, rows: npt.NDArray[Any]) -> Any:
 
 
 def size_of(contexts: Any) -> int:
-    """How many arms there are in contexts as :func:`contexts_to_data` gives them."""
+    """Number of arms in contexts as :func:`contexts_to_data` gives them."""
     if isinstance(contexts, np.ndarray):
         return int(contexts.shape[1])
     return len(contexts[0]["numbers"] if "numbers" in contexts[0] else contexts[0]["codes"])

@@ -172,7 +172,7 @@ def frame_from_arrow(content: Any) -> pl.DataFrame:
     try:
         check_stream(content)
         return pl.read_ipc_stream(io.BytesIO(content))
-    except (Exception, pl.exceptions.PanicException) as error:  # whatever polars says of bytes that are no stream
+    except (Exception, pl.exceptions.PanicException) as error:  # of any kind: polars meets bytes that are no stream
         raise UnreadableFile(f"content: no whole Arrow stream ({error})") from error
 
 

@@ -145,7 +145,7 @@ def partition_codes(data: dict[str, Any], argument: str) -> tuple[list[Hashable]
 
 
 def _parts(data: dict[Any, Any]) -> list[Any]:
-    """What a tuple or frozenset as plain data holds."""
+    """The items of a tuple or frozenset as plain data."""
     return [part for kind in ("tuple", "frozenset") if isinstance(data.get(kind), list) for part in data[kind]]
 
 

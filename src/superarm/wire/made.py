@@ -35,7 +35,7 @@ CLASSES: dict[str, Any] = {
         *(Automatic, Greedy),
     )
 }
-DEEPEST = 6  # classes in each other
+DEEPEST = 6  # largest depth of nested classes
 
 
 def policy_from_dict(data: Any) -> Policy:

@@ -1,4 +1,4 @@
-"""No workers but the process that asks: tasks are done one after the other, when their results are asked for."""
+"""The calling process as the only worker: it does a task when the result is asked for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from superarm.workers.workers import Item, R, S, Shared
 
 @dataclass(frozen=True)
 class Here:
-    """The process that asks."""
+    """The calling process."""
 
     number: int = 1
     repeated: int = 0
@@ -36,4 +36,4 @@ class Here:
         return Local([make(each) for each in range(number)])
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""

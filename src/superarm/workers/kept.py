@@ -55,6 +55,6 @@ def found(kept: Kept) -> Any:
 
 
 def remove(path: str) -> None:
-    """Let go of a file."""
-    with suppress(OSError):  # gone, or still mapped on a system that keeps such files
+    """Remove a file."""
+    with suppress(OSError):  # gone already, or mapped on a system that keeps mapped files
         os.unlink(path)

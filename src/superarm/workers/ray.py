@@ -20,8 +20,8 @@ from superarm.workers.workers import Item, R, S, Shared, not_done
 
 AHEAD = 2  # tasks submitted a CPU, so that none waits for the next
 RUNS = "the address of a Ray cluster that runs"
-# What a bit depends on or a worker needs, and may have been set for the process that asks alone.
-TOLD = ("OPENBLAS_CORETYPE", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_CACHE_DIR")
+# Variables that decide bits or that a worker needs, which may be set in the calling process alone.
+PINNED = ("OPENBLAS_CORETYPE", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_CACHE_DIR")
 
 
 class RayWorkers:
@@ -43,10 +43,10 @@ class RayWorkers:
         ray = _ray()
         if not ray.is_initialized():
             _check_listening(self._address)
-            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry
             try:
                 ray.init(address=self._address, log_to_driver=False, include_dashboard=False, logging_level="warning")
-            except (ConnectionError, ValueError) as error:  # nobody is there, or it is no address
+            except (ConnectionError, ValueError) as error:  # no server there, or not an address
                 said = str(error).splitlines()[0]
                 raise InvalidArgument("workers", RUNS, said) from None
             except ray.exceptions.AuthenticationError as error:
@@ -199,7 +199,7 @@ class _Actor:
 
 
 def _check_listening(address: str | None) -> None:
-    """Ray itself waits for minutes where nobody listens."""
+    """Refuse an address at which nothing listens, because Ray itself would wait there for minutes."""
     host, _, port = (address or "").rpartition(":")
     if host and "/" not in host and port.isascii() and port.isdecimal() and int(port) < 2**16:
         try:
@@ -209,9 +209,9 @@ def _check_listening(address: str | None) -> None:
 
 
 def _environment() -> dict[str, Any]:
-    """What a worker is told of the environment of the process that asks."""
-    told = {name: os.environ[name] for name in TOLD if name in os.environ}
-    return {"runtime_env": {"env_vars": told}} if told else {}
+    """The environment variables that workers take over from the calling process."""
+    variables = {name: os.environ[name] for name in PINNED if name in os.environ}
+    return {"runtime_env": {"env_vars": variables}} if variables else {}
 
 
 def _done(task: Callable[[Any, Item], R], shared: Any, item: Item) -> R:

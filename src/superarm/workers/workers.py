@@ -30,12 +30,12 @@ class Workers(Protocol):
 
     @property
     def number(self) -> int:
-        """How many tasks run at a time."""
+        """Number of tasks that run at a time."""
         ...
 
     @property
     def repeated(self) -> int:
-        """How many tasks were started again so far because their worker was killed."""
+        """Number of tasks that were started again so far because their worker was killed."""
         ...
 
     def share(self, value: S) -> Shared[S]:
@@ -48,7 +48,7 @@ class Workers(Protocol):
     def unordered(
         self, task: Callable[[S, Item], R], items: Iterable[Item], shared: Shared[S], *, retries: int = 3
     ) -> Iterator[tuple[int, R]]:
-        """The number of each item, from 0, and what the task returns for it, in the order in which results come.
+        """The number of each item, from 0, and the result of the task, in the order in which results come.
 
         Only a few more items than workers are taken at a time, so that items may be made while others are worked on.
         Each task has one BLAS thread: more would compete for the cores, and sums in another order give other bits. An
@@ -58,7 +58,7 @@ class Workers(Protocol):
         ...
 
     def every_node(self, task: Callable[[], R]) -> list[R]:
-        """What the task returns on each machine; use it to prepare or to describe the machines."""
+        """The result of the task on each machine; use it to prepare or to describe the machines."""
         ...
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ def not_done(numbers: list[int], retries: int) -> WorkerLost:
 
 
 def all_of(results: Iterable[tuple[int, R]], number: int) -> Iterator[tuple[int, R]]:
-    """What workers give for so many items; an error at the end where they gave none for some, or two for one.
+    """The results of workers for ``items`` items, checked: an error if one has none at the end, or two.
 
     >>> list(all_of([(1, "b"), (0, "a")], 2))
     [(1, 'b'), (0, 'a')]
@@ -94,7 +94,7 @@ def all_of(results: Iterable[tuple[int, R]], number: int) -> Iterator[tuple[int,
 def in_order(
     workers: Workers, task: Callable[[S, Item], R], items: Sequence[Item], shared: Shared[S], *, retries: int = 3
 ) -> Iterator[R]:
-    """What the task gives for each item, in the order of the items; what comes early is held back.
+    """The result of the task for each item, in the order of the items; early results are held back.
 
     >>> from superarm.workers.here import Here
     >>> workers = Here()

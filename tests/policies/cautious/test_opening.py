@@ -73,13 +73,13 @@ def test_groups_that_were_never_tried_are_opened_on_an_advance(feasible):
     assert set(opened(without)) == set()
 
 
-def test_labels_that_mean_nothing_are_told_of_by_others():
+def test_labels_that_mean_nothing_are_explained_by_others():
     """Arms of a rough function tell little of each other, but those of other groups no less than those of their own."""
 
     def told(policy, contexts, groups):
         round = sa.Round(t=2, contexts=contexts, groups=groups, constraint=sa.Mean() >= 0.0, feasible=sa.AtMost(8))
         search = policy._search(round, policy.posterior, round.contexts)
-        return module._told(search, [np.array([arm]) for arm in range(len(round))])
+        return module._explained(search, [np.array([arm]) for arm in range(len(round))])
 
     rng = np.random.default_rng(0)
     rough = sa.CautiousTCGPUCB(sa.ExactPosterior(sa.Matern52(lengthscale=0.02), 0.1), learn=False)

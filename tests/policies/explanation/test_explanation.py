@@ -78,9 +78,9 @@ def test_limits_say_what_was_left_out():
     told = policy.explain(round, policy.select(round), most=3)
     assert (len(told.arms), len(told.groups), len(told.runners_up)) == (30, 20, 3)
     assert [arm.replacement is not None for arm in told.arms] == [True] * 3 + [False] * 27
-    assert {arm.remark for arm in told.arms[3:]} == {"not looked for beyond the first 3"}
+    assert {arm.remark for arm in told.arms[3:]} == {"computed only for the first 3"}
     assert sum(group.price is not None for group in told.groups) == 3
-    assert {group.remark for group in told.groups[3:]} == {"not worked out beyond the 3 with the least margin"}
+    assert {group.remark for group in told.groups[3:]} == {"computed only for the 3 with the least margin"}
     assert "and 27 more" in str(told)
     assert "and 17 more" in str(told)
 
@@ -94,7 +94,7 @@ def test_no_arms_and_one_arm():
         assert "picked: nothing" in str(told)
         one = sa.Round(t=1, contexts=np.zeros((1, 1)), feasible=sa.Exactly(1), arm_ids=["only"])
         (arm,) = policy.explain(one, policy.select(one)).arms
-        assert (arm.id, arm.replacement, arm.remark) == ("only", None, "nothing else is there")
+        assert (arm.id, arm.replacement, arm.remark) == ("only", None, "there is nothing else")
 
 
 HOSTILE = [

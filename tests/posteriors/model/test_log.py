@@ -20,7 +20,7 @@ def filled(rounds, seed=0):
     rng, log = np.random.default_rng(seed), Log.empty(2)
     for t in range(1, rounds + 1):
         round = drawn(t, rng)
-        log = log.with_rows(round, np.arange(12), rng.normal(size=(12, 2)))
+        log = log.with_rows(round, np.arange(12), rng.normal(size=(12, 2))).latest(module.MOST)
     return log
 
 

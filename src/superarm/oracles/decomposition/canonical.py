@@ -1,10 +1,10 @@
 """Which arms can matter, judged before anything is rounded: by exact scores and gains, and the order of ties.
 
-Arm x beats arm y of the same group if neither its score nor its gain is smaller and, where both are equal, it comes
-first in the order of ties. Where k arms of a group may be picked, some optimum has none that k others beat; and those
-that fewer beat are the same whichever beaten arms were there (T1 and T2 of ``docs/oracles.md``). All that comes later,
-the scale of the scores, the room for rounding, the order of groups and what tells ties apart, looks at the survivors
-alone. So leaving out arms that cannot be in the optimum changes nothing, not even among ties.
+Arm x beats arm y of the same group if neither its score nor its gain is smaller and, if both are equal, it comes first
+in the order of ties. If k arms of a group may be picked, some optimum has none that k others beat; and which arms are
+beaten by fewer than k does not depend on whether other beaten arms are present (T1 and T2 of ``docs/oracles.md``). The
+later stages (the scale of the scores, the room for rounding, the order of groups, the breaking of ties) read the
+survivors alone. So leaving out arms that cannot be in the optimum changes nothing, not even among ties.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from superarm.compiled import loops
 from superarm.oracles.decomposition.gains import Gains
 from superarm.oracles.good_subgroups import GoodSubgroups
 
-LOST = 1e-15  # relative, of a sum of gains in any order
+LOST = 1e-15  # relative loss of a sum of gains per summand, whatever the order
 
 
 @cache
@@ -38,7 +38,7 @@ class Survivors:
     starts: IntArray  # (G + 1,)
     place: IntArray  # (n,) of each among all survivors, in the order of ties
     caps: IntArray  # (G,) most arms that each group may give
-    slack: Array  # (G,) more than a sum of gains can lose when it is summed in any order
+    slack: Array  # (G,) more than a sum of gains can lose by rounding, whatever the order
 
     def mask(self, arms: int) -> Mask:
         """(arms,) which arms of the round survive."""
@@ -57,16 +57,16 @@ class Survivors:
 
 
 def survivors(scores: Array, good: GoodSubgroups, gains: Gains, caps: IntArray) -> Survivors:
-    """The arms that fewer others of their group beat than it may give, ``caps`` (G,), at most.
+    """The arms that fewer others of their group beat than its cap, ``caps`` (G,), allows to pick.
 
-    Arms of groups in block form or with a list stay, all of them: there an arm may help in other ways.
+    In groups in block form or with a list, all arms stay: there a beaten arm may help in other ways.
     """
     codes = good.round.grouping.codes
     caps = np.where(good.attainable, np.minimum(caps, gains.most), 0)
-    everyone = gains.power > 0.0
-    everyone[gains.listed] = True
+    keep_all = gains.power > 0.0
+    keep_all[gains.listed] = True
     rank, arms, starts, place = compiled().lay_out(
-        good.order, codes[good.order], gains.usable, scores, gains.gain, caps, everyone
+        good.order, codes[good.order], gains.usable, scores, gains.gain, caps, keep_all
     )
     # A good subgroup has at most k arms, none of which gains more than the largest; a largest one needs no sum.
     largest = np.zeros(len(caps))

@@ -1,8 +1,8 @@
 """The exact oracle as users meet it, and its search: three loops, of which the outer two mostly run once.
 
 1. :func:`~superarm.oracles.oracle.solved_to_scale` solves again on a finer scale, without arms that cannot matter,
-   where scores differ so much that a gap is not proved on the scale of the picked ones.
-2. :meth:`_Search.on_scale` solves again with stricter promises where rounding has let a broken subgroup through.
+   if scores differ so much that a gap is not proved on the scale of the picked ones.
+2. :meth:`_Search.on_scale` solves again with stricter promises if rounding has let a broken subgroup through.
 3. :meth:`~superarm.oracles.decomposition.profiles.Profiles.best` refines the bounds that the best combination uses.
 """
 
@@ -79,7 +79,7 @@ def solve(
 
 
 class _Search:
-    """One round and the settings with which it is solved, on whatever scale and with whichever arms."""
+    """One round and the settings of its search; each solve has its own scale and set of arms."""
 
     def __init__(
         self, scores: Array, round: Round, good: GoodSubgroups, rel_gap: float, label_limit: int, stop: float
@@ -104,7 +104,7 @@ class _Search:
             model = build(self.scores / scale, self.lower, self.good, self.gains, self.survivors, open_, extra)
             profiles = Profiles(model, *sizes, self.rel_gap, self.label_limit, self.stop)
             arms = np.sort(profiles.best())
-            # Gains were relaxed by what their sums may lose: the first bounds hold whatever the predicate says below.
+            # Gains were relaxed by what their sums may lose, so the first bounds hold even if a subgroup is broken.
             bounds = first = first or profiles
             valued = self.good.valued(arms)
             broken = valued.groups[~self.good.kept(valued)]

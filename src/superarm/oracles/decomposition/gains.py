@@ -1,4 +1,4 @@
-"""What the promises of a round ask, as the decomposition takes them: sums of gains, counts and single arms."""
+"""The promises of a round as the decomposition reads them: sums of gains, counts and single arms."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from superarm.rewards.normal_forms import Blocks, Filter, WeightedSum, Witness
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gains:
-    """The promises of a round, as the model takes them: what each arm adds, and what each group needs."""
+    """The promises of a round as the model reads them: what each arm adds, and what each group needs."""
 
     gain: Array  # (M,)
-    size: Array  # (M,) how large it is, on the scale of the least sum
+    size: Array  # (M,) magnitude of the gain, in block form of its root, on the scale of ``theta``
     usable: Mask  # (M,)
     block: IntArray  # (M,) of promises in block form
     theta: Array  # (G,) least sum of gains
@@ -28,7 +28,7 @@ class Gains:
 
 
 def decomposes(good: GoodSubgroups) -> bool:
-    """Whether every group has a normal form that this model takes, or is small enough to be listed."""
+    """Whether every group has a normal form that this model supports, or is small enough to be listed."""
     refused = [promised for promised in good.promised if not _is_taken(promised, good)]
     return not refused and not good.round.feasible.whole
 
@@ -41,7 +41,7 @@ def _is_taken(promised: PromisedGroups, good: GoodSubgroups) -> bool:
 
 
 def gains_of(good: GoodSubgroups) -> Gains:
-    """What the promises ask of sums of gains, counts and single arms; refuses those that :func:`decomposes` does."""
+    """The promises as gains, counts and usable arms; refuses those that :func:`decomposes` refuses."""
     grouping = good.round.grouping
     arms, groups = len(grouping.codes), len(grouping.labels)
     gain, size, usable = np.zeros(arms), np.zeros(arms), np.ones(arms, dtype=np.bool_)

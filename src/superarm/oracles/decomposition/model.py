@@ -66,8 +66,8 @@ def build(
 ) -> Model:
     """State the round as groups of options.
 
-    ``lower`` is by how much scores are lowered along the order of ties: equal arms of different groups are otherwise
-    told apart by their groups alone, and a round in which everything ties would take all its arms from one. ``open_``,
+    Scores are lowered along the order of ties by up to ``lower``. Otherwise only their groups would rank equal arms of
+    different groups, and a round in which everything ties would take all its arms from one group. ``open_``,
     (M,), are the survivors that may be picked; ``extra``, (G,), is added to the least gain of each group.
     """
     codes, rank = good.round.grouping.codes, survivors.rank
@@ -113,7 +113,7 @@ def _options(
     rank: IntArray,
     caps: IntArray,
 ) -> tuple[Options, dict[int, int]]:
-    """Options of all groups, and which groups have an optimistic shadow at which number."""
+    """Options of all groups, and the number of the optimistic shadow of each group that has one."""
     if not gains.power.any():
         return single_arms(arms, starts, scores, gains.gain), {}
     number = rank[codes[arms]]

@@ -11,8 +11,8 @@ from superarm.arguments import IntArray, Mask
 from superarm.oracles.decomposition.canonical import compiled
 from superarm.oracles.decomposition.model import Model
 
-AT_ONCE = 32  # entries refined before Ctrl-C is heard; with a deadline the clock is looked at after each
-TIES = 1e-10  # what tells equal scores apart, for a whole super arm: above rounding, below the gap that is optimal
+AT_ONCE = 32  # entries refined between checks for Ctrl-C; with a deadline the clock is read after each
+TIES = 1e-10  # how far equal scores are spread, summed over a super arm: above rounding, below the optimal gap
 
 
 class Profiles:
@@ -35,7 +35,7 @@ class Profiles:
         self.place, self.used = np.zeros(entries, dtype=np.intp), np.full(entries, -1, dtype=np.intp)
         self.tried = np.zeros(entries, dtype=np.bool_)
         active = np.ones(len(model.cap), dtype=np.bool_)
-        for group, profile in model.listed.items():
+        for group, profile in model.listed.items():  # exact, so there is nothing to bound
             active[group] = False
             first, last = model.entry_start[group], model.entry_start[group + 1]
             self.U[first + 1 : last] = -np.inf
@@ -63,7 +63,7 @@ class Profiles:
             loose = np.flatnonzero(self._is_loose(used))
             if not len(loose):
                 return self._arms(counts)
-            # These counts are admissible, so what they are known to attain is a lower bound.
+            # These counts are admissible, so the value known to be attained is a lower bound.
             if math.fsum(self.L[used[counts > 0]]) >= self.upper - self.rel_gap * max(1.0, abs(self.upper)):
                 return self._arms(counts)
             pending = loose[~self.tried[used[loose]]]
@@ -73,9 +73,9 @@ class Profiles:
                 return self._arms(counts)
 
     def attaining(self) -> tuple[list[IntArray], Mask]:
-        """For each count, from 1, arms of all groups that attain its entry; and which groups, (N,), have one unknown.
+        """For each count, from 1, arms of all groups that attain its entry; and (N,) the groups with an unknown entry.
 
-        So a super arm of these arms alone is as good as any, whatever other groups give.
+        A super arm of these arms alone is as good as any, whatever other groups give.
         """
         model = self.model
         heads, cap = model.entry_start[: model.real + 1], model.cap[: model.real]
@@ -94,7 +94,7 @@ class Profiles:
         return found, unknown
 
     def _is_loose(self, entries: IntArray) -> Mask:
-        """Whether bounds of entries are apart."""
+        """Whether the bounds of these entries differ."""
         U, L = self.U[entries], self.L[entries]
         with np.errstate(invalid="ignore"):  # both may be infinite
             loose: Mask = self.loops.CLOSE * np.maximum(1.0, np.abs(U)) < U - L
@@ -103,8 +103,8 @@ class Profiles:
     def can_matter(self, value: float) -> Mask:
         """(G,) the groups that a super arm worth ``value`` or more can touch, as far as the bounds tell.
 
-        With all other groups at their best, T - U_G in all, the super arm is worth no more than U(k) + T - U_G. And
-        without a least size a part of negative worth is better left out.
+        With all other groups at their best, T - U_G in all, the super arm is worth at most U(k) + T - U_G. Without a
+        least size, a part of negative worth is better left out.
         """
         heads = self.model.entry_start[: self.model.real + 1]
         U = self.U[: heads[-1]].copy()
@@ -122,7 +122,7 @@ class Profiles:
         return of_round
 
     def _refine(self, groups: IntArray, ks: IntArray) -> bool:
-        """Make entries exact, or as tight as the label limit allows; False when time ran out."""
+        """Make entries exact, or as tight as the label limit allows; False if time ran out."""
         shadow = self.model.shadow
         if shadow:
             also = np.array([group in shadow for group in groups.tolist()], dtype=np.bool_)

@@ -1,12 +1,12 @@
-"""Which arms of a part of a round can matter, judged where they lie, so that the others need not be sent.
+"""Which arms of a part of a round can matter, judged where the part is stored, so that the others need not be sent.
 
-The part may be any arms of the round, of groups that are whole in it or split. An arm that fewer others of its group
-beat than the group may give stays (T1 of ``docs/oracles.md``); whoever judges so in each part and then among what is
-left has the same arms as whoever judges at once (T2). In a block, an item of Dixit-Stiglitz, an arm is beaten by others
-of its block alone: there one takes the place of another under the same root.
+The part may hold any arms of the round, of whole groups or split ones. An arm stays if fewer others of its group beat
+it than the group's cap (T1 of ``docs/oracles.md``). Judging each part and then the union of the survivors leaves the
+same arms as judging all at once (T2). In a block, an item of Dixit-Stiglitz, an arm is beaten only by others of its
+block, because only these can take its place under the root.
 
-Of a group that is whole the best good part of every size is enough (T3): with these arms any super arm can be
-made as good as before, whatever the other groups give. It depends on the group alone, so not on where others lie.
+Of a whole group the best good part of every size is enough (T3): with these arms any super arm can be made as good as
+before, whatever the other groups give. This depends on the group alone, so not on where others are stored.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from superarm.oracles.decomposition.model import build
 from superarm.oracles.decomposition.profiles import Profiles
 from superarm.oracles.good_subgroups import GoodSubgroups
 
-FEW = 3  # times as many arms as a group may give: so few are kept without a search
-LARGEST = 32  # arms that a group may give; more sizes are not worth the search
-LABELS = 2_000  # kept alive for one (group, count); beyond, all arms of the group that can matter are kept
-SMALL = 1e-4  # of the largest score: the best part of a group is to be worth more, or the scale is too coarse for it
+FEW = 3  # up to this many times its cap, the unbeaten arms of a group are kept without a search
+LARGEST = 32  # largest cap of a group that is searched; more sizes are not worth it
+LABELS = 2_000  # most labels alive for one (group, count); beyond, all unbeaten arms of the group are kept
+SMALL = 1e-4  # of the largest score: if the best part of a group is worth less, the scale is too coarse for the group
 
 
 def unbeaten(scores: Array, good: GoodSubgroups, gains: Gains, caps: IntArray) -> IntArray:
-    """The arms, ascending, that fewer others of their group, or of their block, beat than ``caps``, (G,), allow."""
+    """The arms, ascending, that fewer others of their group, or of their block, beat than its cap, ``caps`` (G,)."""
     codes = good.round.grouping.codes
     caps = np.where(good.attainable, np.minimum(caps, gains.most), 0)
-    everyone = np.zeros(len(caps), dtype=np.bool_)
-    everyone[gains.listed] = True
+    keep_all = np.zeros(len(caps), dtype=np.bool_)
+    keep_all[gains.listed] = True
     parts, owner = codes, np.arange(len(caps))
     in_blocks = (gains.power > 0.0)[codes]
     if in_blocks.any():
@@ -42,13 +42,13 @@ def unbeaten(scores: Array, good: GoodSubgroups, gains: Gains, caps: IntArray) -
         parts, owner = parts.reshape(-1), distinct[:, 0]
     order = good.order
     _, arms, _, _ = compiled().lay_out(
-        order, parts[order], gains.usable, scores, gains.gain, caps[owner], everyone[owner]
+        order, parts[order], gains.usable, scores, gains.gain, caps[owner], keep_all[owner]
     )
     return np.sort(arms)
 
 
 def attaining(scores: Array, good: GoodSubgroups, gains: Gains, caps: IntArray, whole: Mask) -> IntArray:
-    """Of the :func:`unbeaten` arms those that are enough, ascending, where a group is ``whole``, (G,), in this part."""
+    """The :func:`unbeaten` arms, ascending; of groups that are ``whole``, (G,), in the part only those that suffice."""
     kept = unbeaten(scores, good, gains, caps)
     grouping = good.round.grouping
     codes, groups = grouping.codes, len(grouping)
@@ -83,7 +83,7 @@ def attaining(scores: Array, good: GoodSubgroups, gains: Gains, caps: IntArray, 
 
 
 def _coarse(profiles: Profiles, of_round: IntArray, groups: int) -> IntArray:
-    """Groups whose best parts are all worth next to nothing on the scale of their scores, which hides differences."""
+    """Groups whose best parts are all worth little on the scale of their scores, which hides differences."""
     heads = profiles.model.entry_start[: len(of_round) + 1]
     caps = np.diff(heads)
     count = np.arange(heads[-1]) - np.repeat(heads[:-1], caps)

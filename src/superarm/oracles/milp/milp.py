@@ -143,6 +143,7 @@ class _Search:
         return best or _Best(arms=large.arms, upper=self.without_promises, limited=True)
 
     def _best(self, gains: Array, least: int, most: int, upper: float) -> _Best | None:
+        """Solve, check and cut until the best is proved or a limit is met; None if no super arm has the size."""
         arms, value, scale = np.empty(0, dtype=np.intp), -math.inf, magnitude(gains)
         while True:
             outcome = self.program.maximise(gains, least, most, self.rel_gap, self.stop)
@@ -166,6 +167,7 @@ class _Search:
                 self._forbid(group, subset)
 
     def _broken(self, arms: IntArray) -> dict[int, IntArray]:
+        """The parts of a super arm that break the promise to their group, by group."""
         codes = self.round.grouping.codes[arms]
         parts = {int(group): arms[codes == group] for group in np.unique(codes)}
         return {group: part for group, part in parts.items() if not self.good.is_good(group, part)}
@@ -179,6 +181,7 @@ class _Search:
         self.program.row(members, np.where(inside, -1.0, 1.0), 1.0 - len(subset))
 
     def _promise(self, group: int, position: int, form: object, arms: IntArray, mine: IntArray) -> None:
+        """State the promise to a group in rows; where these are a relaxation, remember how to tighten it by cuts."""
         program = self.program
         match form:
             case Filter():
@@ -229,6 +232,7 @@ class _Search:
         return int(touch[0])
 
     def _blocks(self, group: int, form: Blocks, least: float, arms: IntArray, mine: IntArray) -> None:
+        """State a sum of roots: the root of a block of several arms is a column, held below tangents of it."""
         terms, blocks = form.terms[mine], form.blocks[mine]
         if form.sign < 0 or (terms < 0.0).any():
             raise UnsolvableRound(

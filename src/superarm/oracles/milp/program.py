@@ -21,19 +21,19 @@ from superarm.selection import EXACT
 GAIN_SCALE = 1e4
 HIGHS_TOLERANCE = 1e-6
 
-# Rows, which have a largest weight of 1, hold up to 1e-6 as well. Where a sum came that near to its limit HiGHS was
-# seen to take it for too small and to lose the best super arm with it (larger rows made it worse). So rows ask for a
-# little less than they should, and what gets through wrongly is for the caller to cut off.
+# Rows, which have a largest weight of 1, hold up to 1e-6 as well. HiGHS was seen to reject sums that near to their
+# limit, and the best super arm with them (larger rows made it worse). So rows ask for a little less than they should,
+# and the caller cuts off what gets through wrongly.
 WEAKER = 5e-6
-NEGLIGIBLE = 1e-5  # weights below this are left out, in favour of the row; HiGHS is in two minds about them
+NEGLIGIBLE = 1e-5  # smaller weights are dropped, in favour of the row: HiGHS treats them inconsistently
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outcome:
-    """What HiGHS says of a program."""
+    """The result of HiGHS for a program."""
 
-    chosen: Mask | None  # of the first columns; None where HiGHS has met no solution
-    upper: float  # on the gains of any solution
+    chosen: Mask | None  # of the first columns; None if HiGHS found no solution
+    upper: float  # bound on the gains of any solution
     finished: bool
     infeasible: bool = False
 
@@ -132,7 +132,7 @@ INTERVALS = 4  # of the mean, per Variance <=, before the first solution
 
 
 class Relaxation(Protocol):
-    """What the program knows of the promise to one group."""
+    """The promise to one group as far as the program holds it."""
 
     def cut(self, program: Program, arms: IntArray) -> None:
         """Tighten it where the subgroup ``arms`` has broken the promise."""
@@ -153,7 +153,7 @@ class Weighted:
     touch: int | None  # the column "picked from", where the row has one
 
     def cut(self, program: Program, arms: IntArray) -> None:
-        """Not all arms that stand against the subgroup, nor as many others as bad as they (a cover inequality)."""
+        """A cover inequality: not all arms that stand against the subgroup, nor as many others at least as bad."""
         sizes = np.abs(self.weights)
         room = math.fsum(self.weights[self.weights > 0.0]) - self.least
         room += 1e-12 * (math.fsum(sizes) + abs(self.least))  # so that rounding never cuts off a good one

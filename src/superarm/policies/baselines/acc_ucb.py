@@ -129,7 +129,7 @@ class ACCUCB(IndexPolicy):
         return math.sqrt(dimension) if self.v1 is None else self.v1
 
 
-MOST = 1e50  # of factors of the width: products of them are numbers
+MOST = 1e50  # largest factor of the width, so that products of them stay finite
 MOST_DIMENSIONS = 40  # keys are 64-bit integers: 2^40 children and still 2^23 cells with a number
 BELOW_ONE = float(np.nextafter(1.0, 0.0))
 

@@ -27,7 +27,7 @@ from superarm.policies.baselines.index_policy import IndexPolicy, ahead
 from superarm.posteriors.posterior import checked_contexts
 from superarm.round import Round
 
-MOST = 10**300  # of whole numbers that formulas take as floats
+MOST = 10**300  # largest whole number that formulas take as a float
 
 
 @storage.storable

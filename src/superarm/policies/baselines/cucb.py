@@ -77,7 +77,7 @@ class CUCB(IndexPolicy):
 
 
 def _identities(round: Round, arms: IntArray) -> tuple[Sequence[Hashable], IntArray]:
-    """Who is among ``arms``, (k,), each once, and (k,) which of them each arm is."""
+    """The distinct identities of ``arms``, (k,), and (k,) which of them each arm has."""
     if round.arm_ids is None:
         return rows_as_names(round.contexts[arms])
     ids = Groups.of(round.arm_ids[arms], "arm_ids")

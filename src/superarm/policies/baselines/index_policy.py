@@ -1,4 +1,4 @@
-"""What the baselines without a posterior share: one index per arm, and the best feasible super arm at it."""
+"""The shared part of the baselines without a posterior: one index per arm, and the best feasible super arm at it."""
 
 from __future__ import annotations
 

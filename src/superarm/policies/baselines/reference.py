@@ -1,4 +1,4 @@
-"""What every comparison lies between: a random super arm, and the best one by the truth."""
+"""The two ends of every comparison: a random super arm, and the best one by the truth."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Uniform(StorablePolicy):
         arms = self._groups(round) if round.feasible.whole else _fitting(round, order)
         short = len(arms) < round.feasible.totals(len(round))[0]
         index = np.zeros(len(round))
-        # Where scores of 0 sum up inside u, all super arms are worth the same and this one is as good as any.
+        # If u is a function of a sum of scores, which are all 0, every super arm is worth the same.
         equal = isinstance(round.reward, Additive)
         return Selection.of(
             arms,

@@ -52,7 +52,7 @@ class Rule:
 
 
 def allowed(argument: str, expected: str, answer: Any, round: Round) -> IntArray:
-    """Arms that somebody picked, in ascending order, if the round allows them."""
+    """Arms picked by a rule of the user's, in ascending order, refused unless the round allows them."""
     try:
         arms: IntArray = np.sort(round.check_arms(answer))
     except InvalidArgument as error:

@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 
 from superarm.storage import storable
 
-SHARE = 0.5  # of the allowance eps that is saved: with all of it the kept promises would be 1 - eps, and no margin
+SHARE = 0.5  # share of the allowance eps that is saved; with all of it the share of kept promises would have no margin
 
 
 @storable
@@ -65,26 +65,26 @@ class Account:
 
     balance: float = 0.0  # all that was earned less all that was paid
     earned: float = 0.0  # confirmed claims
-    opening: float = 0.0  # that may be spent before it is earned
+    opening: float = 0.0  # the loan: what may be spent before it is earned
 
     @property
     def savings(self) -> float:
-        """What any trial can be paid from."""
+        """The part of the balance that can pay for any trial."""
         return max(self.balance, 0.0)
 
     @property
     def advance(self) -> float:
-        """What trials of groups that were never tried can be paid from, beside the savings."""
+        """What the opening still lends, for trials of groups that were never tried."""
         return max(self.opening - self.earned + min(self.balance, 0.0), 0.0)
 
     def granted(self, opening: float) -> Account:
-        """With an opening of at least this: what was granted once is not taken back."""
+        """The account with an opening of at least this: a loan once granted is not taken back."""
         return self if opening <= self.opening else replace(self, opening=opening)
 
     def decide(
         self, *, risk: float, uncertified: float, touched: int, eps: float, untried: float = 0.0
     ) -> tuple[Account, Payment] | None:
-        """Pay for a decision; None where the account cannot, and the decision is none of its business.
+        """Pay for a decision; None if the account cannot, so that the decision stays outside it.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Account:
         return replace(self, balance=self.balance + payment.claim, earned=self.earned + payment.claim)
 
     def undone(self, payment: Payment) -> Account:
-        """As if a decision that was confirmed had not been made: it will be judged again, with more of its arms."""
+        """The account without a confirmed decision, which will be judged again with more of its arms."""
         return replace(self, balance=self.balance + payment.paid - payment.claim, earned=self.earned - payment.claim)
 
     def withdrawn(self, payment: Payment) -> Account:

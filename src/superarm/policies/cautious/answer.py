@@ -15,7 +15,7 @@ from superarm.rewards.reward import is_additive
 from superarm.selection import Kind, Selection, Status
 from superarm.selection.text import few
 
-NAMED = 5  # decisions that a selection says it waits for
+NAMED = 5  # most decisions that a selection names as waited for
 NOTHING = (
     "nothing is picked: no group keeps its promise with the confidence asked for, and no arm is worth the risk of "
     "exploring it"
@@ -31,9 +31,9 @@ def answer(
     seen: int | None,
     start: float,
 ) -> Selection:
-    """The answer of the policy: what the search proves of the super arm, and what is believed of its groups.
+    """The answer of the policy: what the search proves about the super arm, and the belief about its groups.
 
-    ``seen`` counts the second outcomes that are known in a start-up; None elsewhere.
+    ``seen`` is the number of second outcomes known in a start-up; None after it.
     """
     round, found = search.round, chosen.selection
     status, bound, solver = Status.NO_GOOD_SUBGROUP, _most(search), "cautious search"
@@ -43,7 +43,7 @@ def answer(
         if found is not None and search.proves:
             status, bound, solver = found.status, found.upper_bound, found.solver
         elif bound <= chosen.value and round.feasible.allows(chosen.arms, round.grouping):
-            status = Status.OPTIMAL  # promises or not, nothing is worth more
+            status = Status.OPTIMAL  # even without promises nothing is worth more
         elif found is not None or len(chosen.arms):
             status = Status.UNPROVED
     arms = np.sort(chosen.arms)
@@ -65,7 +65,7 @@ def answer(
 
 
 def _note(kind: Kind, chosen: Candidate, search: Search, seen: int | None, status: Status) -> str:
-    """What the kind rests on."""
+    """The note of the selection: groups on trial, or the state of the start-up."""
     if kind is Kind.TRIAL:
         return f"on trial: {few([search.round.labels[group] for group in chosen.judged.failing(search.eps).tolist()])}"
     if kind is Kind.CERTIFIED and status is Status.NO_GOOD_SUBGROUP and len(search.round) and not len(chosen.arms):
@@ -78,7 +78,7 @@ def _note(kind: Kind, chosen: Candidate, search: Search, seen: int | None, statu
 
 
 def _most(search: Search) -> float:
-    """An upper bound on u of every feasible super arm, whatever is promised; infinite if u is no function of a sum."""
+    """An upper bound on u of all feasible super arms without promises; infinite if u is not a function of a sum."""
     round = search.round
     if not is_additive(round.reward):
         return math.inf

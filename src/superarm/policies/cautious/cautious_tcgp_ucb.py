@@ -46,10 +46,10 @@ from superarm.posteriors.posterior import CovaryingPosterior, Posterior
 from superarm.round import Outcomes, Round
 from superarm.selection import Kind, Selection
 
-LONGEST = 10**9  # rounds of a horizon
-SUREST = 0.99999  # confidence that the most draws of a certificate can still tell from certainty
-EXPLORING_OUT = 2  # decisions that explore at a time, by default: docs/promises.md shows others
-MOST_OUT = 1000  # decisions that are out at a time, by default
+LONGEST = 10**9  # largest horizon, in rounds
+SUREST = 0.99999  # largest confidence: more could not be told from certainty by draws
+EXPLORING_OUT = 2  # default number of exploring decisions that may be out; docs/promises.md compares others
+MOST_OUT = 1000  # default number of decisions that may be out
 
 _NEW = {"opening": 0.0, "horizon": None, "watch": None, "exploring_out": EXPLORING_OUT, "most_out": MOST_OUT}
 
@@ -187,6 +187,11 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         )
 
     def _decide(self, round: Round, elsewhere: Elsewhere | None = None) -> tuple[Search, Selection]:
+        """The search for this round, and the selection: by start-up if that finds something, else by :meth:`_choose`.
+
+        Decisions that are out limit it: too many that explore, and nothing uncertified is played outside the account;
+        too many of any kind, and only safe arms are.
+        """
         start = time.perf_counter()
         posterior, points = self.learner.view(round)
         coming = self._coming(round, points)
@@ -227,7 +232,7 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
 
     @property
     def _broke(self) -> bool:
-        """Whether the second outcome is another than it once was."""
+        """Whether the second outcome once broke."""
         return self.learner.model is not None and self.learner.model.since[1] > 0
 
     def _search(
@@ -258,7 +263,10 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         )
 
     def _choose(self, search: Search, full: bool, waits: bool) -> tuple[Kind, Candidate, Reasons]:
-        """What to play: nothing uncertified outside the account where it ``waits``, only safe arms where it is full."""
+        """The kind of the selection, its super arm, and why groups remain untried.
+
+        If ``full``, only safe arms may be played; if it ``waits``, nothing uncertified outside the account.
+        """
         if full:
             reasons = Reasons(len(search.round.labels), Why.OUT, self.ledger.account.savings)
             return Kind.WAITING, start_up.safe_alone(search), reasons
@@ -304,9 +312,9 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         )
 
     def _judge(self, round: Round, arms: IntArray) -> Judge:
-        """Of arms that were played, before their outcomes are known."""
+        """The judge of played arms, before their outcomes are known."""
         posterior, points = self.learner.view(round)
-        if self._starting(round, posterior):  # what is explored then is covered by no certificate
+        if self._starting(round, posterior):  # no certificate covers what a start-up explores
             posterior = start_up.wide(start_up.shy(posterior), round, points)
         belief, eps = posterior.predict(points[arms]), 1.0 - self.confidence
         covarying = cast(CovaryingPosterior, posterior)
@@ -320,5 +328,5 @@ class CautiousTCGPUCB(MindsDecisions, LearningPolicy):
         self.learner.update(round, observed)
         now = self.learner.model
         if before is not None and now is not None and now.since[1] > before.since[1]:
-            watch = self.watch  # what was seen is explained by the break
+            watch = self.watch  # the break explains these outcomes
         self.watch = watch and watch.under(before, now, round.t)

@@ -1,8 +1,8 @@
-"""What the cautious policy does about decisions whose outcomes are out: it takes note of them, and it waits.
+"""How the cautious policy treats decisions whose outcomes are out: it registers them, and it waits.
 
-Outcomes that are out teach nothing yet. If the policy ignored them, every decision would explore the same unknown until
-the first outcome comes. So a few decisions explore, and then the policy waits. Certificates rest only on what is known,
-so certified arms are played meanwhile.
+Outcomes that are out teach nothing yet. If the policy ignored them, every decision would explore the same arms until
+the first outcome comes. So a few decisions explore, and then the policy waits. Certificates rest only on known
+outcomes, so certified arms are played meanwhile.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from superarm.policies.learner import Learner
 from superarm.round import Outcomes, Round
 from superarm.selection import Selection
 
-COMING = 500  # points of outcomes that are out and count as seen where teaching is judged, at most: time grows as o^2
+COMING = 500  # most points with outcomes out that count as known where teaching is judged: time grows as o^2
 
 
 class MindsDecisions(ABC):
-    """The part of the cautious policy that is told what is out.
+    """The part of the cautious policy that keeps track of decisions.
 
     :class:`~superarm.policies.policy.DelayedPolicy` is the contract.
     """
@@ -74,23 +74,23 @@ class MindsDecisions(ABC):
 
     @abstractmethod
     def _judge(self, round: Round, arms: IntArray) -> Judge:
-        """Of arms that were played, before their outcomes are known."""
+        """The judge of played arms, before their outcomes are known."""
 
     @abstractmethod
     def _learn(self, round: Round, observed: Outcomes, judge: Judge) -> None:
         """Learn outcomes that came, which ``judge`` has not seen."""
 
     def _coming(self, round: Round, points: Array) -> Array | None:
-        """(o, P) the latest points of outcomes that are out, of as many features as the round has; None: none are."""
+        """(o, P) the latest points with outcomes out, if they have the features of the round; None: no outcomes are."""
         columns = points.shape[1] - round.contexts.shape[1]
         each = [out.among(round) for out in self.ledger.waited_for]
         alike = [out for out in each if out is not None]
         return np.concatenate([out.points(columns) for out in alike[-COMING:]])[-COMING:] if alike else None
 
     def _out(self, round: Round, many: int, *, explorers: bool = False) -> tuple[str, ...]:
-        """The decisions that are out, or those that explore or play on credit, where they are so many.
+        """The decisions that are out (with ``explorers``, those that explore or play on credit), if at least ``many``.
 
-        None where the round cannot wait, as it must be filled, or promises nothing.
+        Else none; nor if the round cannot wait, because it must be filled, or has no promises.
         """
         must = not round.promises or round.feasible.totals(len(round))[0] > 0
         out = [each.decision for each in self.ledger.waited_for if each.explores or not explorers]

@@ -1,4 +1,4 @@
-"""What promises demand of single arms, in standard deviations of the belief about these arms."""
+"""The demands of promises on single arms, in standard deviations of the belief about these arms."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from superarm.rewards.promise import Promise
 from superarm.rewards.simple import Max, Mean, Min, Sum, Variance
 from superarm.round import Round
 
-SMALLEST = 1e-300  # of a standard deviation
+SMALLEST = 1e-300  # standard deviation: no quotient divides by 0
 
 
 def demand(round: Round, belief: Belief, *, either_side: bool = False) -> float:
-    """How far the arm that is nearest to keeping a promise is from it, in standard deviations of f_2.
+    """Distance from the arm nearest to keeping a promise to the level that keeps it, in standard deviations of f_2.
 
-    Negative where it is expected to keep it, and 0 where no promise says what an arm must be worth. ``either_side``:
-    how far the nearest arm is from just keeping or just breaking a promise.
+    Negative if it is expected to keep it, and 0 if no promise implies a level. ``either_side``: the distance of the arm
+    nearest to just keeping or just breaking a promise.
     """
     nearest = [np.inf]
     for promise in round.promises:
@@ -36,9 +36,9 @@ def demand(round: Round, belief: Belief, *, either_side: bool = False) -> float:
 
 
 def _levels(round: Round, promise: Promise, either_side: bool) -> list[Array]:
-    """Each (g,): what every arm of a group must be worth for the promise to be just kept, with few arms or with many.
+    """Levels (g,) of every arm of a group at which the promise is just kept, with few arms and with many.
 
-    A variance is met by arms that are its root away from their mean. Of other rewards nothing is known.
+    A variance is reached by arms that are its root away from their mean. Other rewards imply no level.
     """
     gamma, least, most = promise.thresholds, *_sizes(round, promise)
     match promise.reward:

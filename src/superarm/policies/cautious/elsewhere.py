@@ -1,4 +1,4 @@
-"""Arms that were left out: what a search on some arms of a round must know about all of them.
+"""Arms that were left out: facts about all arms of a round for a search on some of them.
 
 The code that shards a round gathers the arms that can matter for certified super arms and trials, and lets the policy
 decide on them. Some decisions, such as exploring, need all arms; then the policy raises :class:`Beyond`.
@@ -10,7 +10,7 @@ from typing import Protocol
 
 from superarm.arguments import Array, IntArray, Mask
 
-WIDEST = 2.0  # factors of surrogates up to which arms were gathered
+WIDEST = 2.0  # largest factor of a surrogate for which arms were gathered
 
 
 class Beyond(Exception):
@@ -31,8 +31,8 @@ class Elsewhere(Protocol):
         ...
 
     def explained(self, points: Array, std: Array, arms: IntArray) -> tuple[Array, Array, Mask]:
-        """Of some arms, with their points and standard deviations, the largest share of variance that others explain.
+        """Largest share of the variance of each of these arms that another arm explains.
 
-        By an arm of another group, (k,), by another of its own, (k,), and whether there is any such, (k,).
+        By an arm of another group, (k,); by another of its own, (k,); and whether there is another of its own, (k,).
         """
         ...

@@ -1,8 +1,8 @@
 """EXPLORE: a handful of informative arms, where promises are least at risk.
 
-Where nothing is certified, outcomes are needed, but every touched group is a promise at risk. So arms are added one by
-one, each among those that would teach most (given the arms already added, whose outcomes are not yet known), and among
-these the one that adds least to the expected group regret. For promises "<=" this spreads single arms over the most
+If nothing is certified, outcomes are needed, but every touched group is a promise at risk. So arms are added one by
+one. Each is among those that would teach most (given the arms already added, whose outcomes are not yet known), and
+among these it adds least to the expected group regret. For promises "<=" this spreads single arms over the most
 generous groups, for ">=" it stacks arms in the least demanding one. When no arm's f_2 is more uncertain than the noise
 of one outcome, exploring ends. So exploring adds at most 2 gamma / log 2 arms, or whole groups, in all, where gamma is
 the information gain of f_2. What a round adds after exploring (:mod:`~superarm.policies.cautious.more`) touches no
@@ -20,7 +20,7 @@ from superarm.policies.cautious.search import Candidate
 from superarm.posteriors.history import distinct_rows
 from superarm.posteriors.picked import Picked
 
-MOST_ARMS = 10  # added in a round, but for those that Exactly demands, and two groups where they are picked whole
+MOST_ARMS = 10  # added in a round, beside those that Exactly demands; of whole groups two
 NEARLY = 0.9  # share of the largest variance that counts as equally informative
 NEARLY_WHOLE = 0.5  # the same of whole groups
 AT_ONCE = 1500  # distinct contexts whose covariances are computed together
@@ -58,14 +58,14 @@ def explore(
 class Uncertainty:
     """Variance of f_2 of every arm of a round, given the outcomes so far and those of arms picked in this round.
 
-    Also given those that are to come at further points ``coming``, (o, P): a variance needs no outcome.
+    Also given outcomes that are out at points ``coming``, (o, P): a variance does not depend on their values.
     """
 
     def __init__(self, judge: Judge, coming: Array | None = None) -> None:
         self.posterior = judge.posterior
         self.noise = judge.noise
-        # No arm of a smaller variance is worth an outcome: what lasts of it, variance - passing, is to be larger than
-        # what an outcome adds, noise + passing.
+        # An arm is worth an outcome only if the lasting part of its variance, variance - passing, is larger than what
+        # an outcome adds, noise + passing.
         self.known_enough = judge.noise + 2.0 * judge.passing
         some = coming is not None and len(coming) > 0
         points = judge.points if coming is None else np.concatenate([judge.points, coming])
@@ -73,7 +73,7 @@ class Uncertainty:
         self.points, self.at = points[first], at[: len(judge.points)]  # at: (M,)
         small = len(self.points) <= AT_ONCE
         self.prior: Array | None = judge.posterior.covariance(self.points)[1] if small else None
-        self.columns: dict[int, Array] = {}  # of the prior, each (1, m), where it is too large to be had at once
+        self.columns: dict[int, Array] = {}  # of the prior, each (1, m), if it is too large to compute at once
         std = judge.posterior.predict(self.points).std[:, 1] if some else judge.belief.std[first, 1]
         picked, counts = np.unique(at[len(judge.points) :], return_counts=True)
         room = np.empty((1, MOST_ARMS + len(picked), len(first)))
@@ -84,11 +84,11 @@ class Uncertainty:
     @property
     def variance(self) -> Array:
         """(M,)."""
-        everyone: Array = self.picked.variance[0, self.at]
-        return everyone
+        variance: Array = self.picked.variance[0, self.at]
+        return variance
 
     def covariance(self, arms: IntArray, others: IntArray) -> Array:
-        """Posterior covariance of f_2 at k arms with that at others, without regard to this round's picks: (k, c)."""
+        """Posterior covariance of f_2 at k arms with that at others, without this round's picks: (k, c)."""
         rows = [self._column(int(i))[0] for i in self.at[arms]]
         return np.array(rows).reshape(len(arms), len(self.points)).take(self.at[others], axis=1)
 
@@ -107,7 +107,7 @@ class Uncertainty:
 
 
 def teaching(judge: Judge, must_teach: float, coming: Array | None) -> Mask:
-    """(M,) the arms whose second outcome would still teach something, beside those at points ``coming``, (o, P)."""
+    """(M,) the arms whose second outcome would still teach something, given those out at ``coming``, (o, P)."""
     enough = must_teach * judge.noise
     teaches: Mask = np.square(judge.belief.std[:, 1]) - judge.passing >= enough
     if coming is not None and teaches.any():
@@ -116,7 +116,7 @@ def teaching(judge: Judge, must_teach: float, coming: Array | None) -> Mask:
 
 
 class Exposure:
-    """Expected group regret of the picked arms of each group, and with one more arm."""
+    """Expected group regret of the picked arms of each group, as they are and with one more arm."""
 
     def __init__(self, start: Candidate, judge: Judge, uncertainty: Uncertainty) -> None:
         self.round, self.judge, self.uncertainty = judge.round, judge, uncertainty
@@ -137,13 +137,14 @@ class Exposure:
         return added
 
     def add(self, arm: int, picked: IntArray) -> None:
-        """Arm was added; ``picked`` includes it."""
+        """Account for an added arm; ``picked`` includes it."""
         group = int(self.round.grouping.codes[arm])
         self.now[group] = self.with_arm[arm]
         if group in self.promise_of:
             self.refresh(group, picked)
 
     def refresh(self, group: int, picked: IntArray) -> None:
+        """Compute EV of the group with each of its other arms in turn."""
         promise, certificate, threshold = self.promise_of[group]
         members = self.round.grouping.members(group)
         chosen = members[np.isin(members, picked)]
@@ -173,6 +174,11 @@ def _arms(
     of_a_group: int,
     uncertainty: Uncertainty,
 ) -> IntArray:
+    """Explore single arms; the arguments are those of :func:`explore`.
+
+    Of the arms that would teach nearly most, each step takes the one that adds least to the expected group regret;
+    ties go to the larger variance, then to the larger index, then to the order of ties.
+    """
     round = judge.round
     least, most = round.feasible.totals(len(round))
     must_fill = least > 0
@@ -185,14 +191,14 @@ def _arms(
     position[order] = np.arange(len(round))
     picked = np.zeros(len(round), dtype=np.bool_)
     picked[start.arms] = True
-    refused = np.zeros(len(round), dtype=np.bool_)  # they would put too much at risk
+    refused = np.zeros(len(round), dtype=np.bool_)  # arms that would risk too much
     while np.count_nonzero(picked) < most:
         room = np.bincount(codes[picked], minlength=len(caps)) < caps
         free = ~picked & room[codes]
-        if must_fill and not (free & ~refused).any():
+        if must_fill and not (free & ~refused).any():  # the size matters more than the risk
             refused[:], risk = False, 1.0
         free &= ~refused
-        if (free & hopeful[codes]).any():
+        if (free & hopeful[codes]).any():  # other groups only fill the size
             free &= hopeful[codes]
         if not free.any() or not (must_fill or hopeful[codes[free]].any()):
             break
@@ -202,12 +208,12 @@ def _arms(
             candidates = np.flatnonzero(free & (variance >= max(nearly * greatest, uncertainty.known_enough)))
         elif must_fill:
             candidates = np.flatnonzero(free)
-        else:
+        else:  # no arm would teach enough
             break
         increase = exposure.increase()[candidates]
         ranks = np.lexsort((position[candidates], -index[candidates], -variance[candidates], increase))
         arm = int(candidates[ranks[0]])
-        if risk < 1.0 and np.count_nonzero(picked) > len(start.arms):
+        if risk < 1.0 and np.count_nonzero(picked) > len(start.arms):  # the first arm may take any risk
             present = np.flatnonzero(picked & (codes == codes[arm]))
             before, after = (
                 judge.each([part]).p_broken[0] if len(part) else 0.0
@@ -225,6 +231,7 @@ def _arms(
 def _whole_groups(
     start: Candidate, judge: Judge, n: int, order: IntArray, hopeful: Mask, risk: float, uncertainty: Uncertainty
 ) -> IntArray:
+    """Explore whole groups, at most ``n`` in all: two, or more if these have fewer than MOST_ARMS arms together."""
     groups = judge.round.grouping
     whole = judge.whole(np.arange(len(groups)))
     first = groups.first_places(order)

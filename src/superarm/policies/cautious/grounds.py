@@ -22,7 +22,7 @@ from superarm.round import Round
 from superarm.selection import Kind, Selection, TouchedGroup
 from superarm.words import chance, counted, number
 
-NAMED = 5  # groups in a sentence
+NAMED = 5  # most groups named in a sentence
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,7 +33,7 @@ class CertifiedGrounds:
     search: Search
     decided: Selection
     account: Account
-    seen: int | None  # second outcomes that are known, where they are too few to believe anything; None: enough
+    seen: int | None  # number of known second outcomes during start-up; None after it
     known: Known
     ask: Callable[[Round], Selection]
     certifies: bool = True
@@ -60,7 +60,7 @@ class CertifiedGrounds:
 
     @cached_property
     def satisfying(self) -> Array:
-        """(M,) what each arm alone keeps to with the confidence asked for."""
+        """(M,) the bound that the second outcome of each arm alone keeps with the confidence asked for."""
         mean, std = self.belief.mean[:, 1], self.belief.std[:, 1]
         bound: Array = mean - optimism(self.round) * float(ndtri(1.0 - self.eps)) * std
         return bound
@@ -91,12 +91,12 @@ class CertifiedGrounds:
             )
         if selection.kind is Kind.TRIAL:
             tried = [g for g in groups if g.probability is not None and 1.0 - g.probability > self.eps]
-            told = ", ".join(f"{label_text(g.label)} (breaks with probability {_broken(g)})" for g in tried[:NAMED])
+            names = ", ".join(f"{label_text(g.label)} (breaks with probability {_broken(g)})" for g in tried[:NAMED])
             more = f" and {len(tried) - NAMED} more" if len(tried) > NAMED else ""
             cost = number(math.fsum(1.0 - g.probability for g in tried if g.probability is not None))
             saved, advance = number(self.account.savings), number(self.account.advance)
             return (
-                f"{start_up}All groups but those on trial keep their promise with probability {sure}. On trial: {told}"
+                f"{start_up}All groups but those on trial keep their promise with probability {sure}. On trial: {names}"
                 f"{more}. The trial costs {cost} expected broken promises; the policy has saved {saved} and may "
                 f"borrow up to {advance}."
             )

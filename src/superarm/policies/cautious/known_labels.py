@@ -1,4 +1,4 @@
-"""Which labels have come, and how many outcomes of each were seen: what an advance may be spent on."""
+"""The labels that have come, and how many outcomes of each: an advance may be spent on those hardly tried."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from superarm.arguments import IntArray, Mask
 from superarm.storage import storable
 from superarm.storage.hashes import Words
 
-ENOUGH = 4  # outcomes from which on a label counts as tried: one or two, met while exploring, tell little of a group
-MOST = 50_000  # labels that are remembered; those after them never count as untried
+ENOUGH = 4  # outcomes from which on a label counts as tried: one or two, from exploring, say little about a group
+MOST = 50_000  # most labels that are remembered; later ones never count as untried
 
 
 @storable(shapes={"keys": "n", "outcomes": "n"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KnownLabels:
-    """The labels that came, by fingerprint; immutable."""
+    """The labels that have come, by fingerprint; immutable."""
 
     keys: Words = field(default_factory=lambda: np.empty(0, dtype=np.uint64))  # (n,) ascending
     outcomes: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (n,) seen, counted up to ENOUGH
 
     def _check_fields(self) -> None:
-        """Fingerprints ascend, and counts are such."""
+        """Fingerprints ascend, and counts are in range."""
         if (self.keys[1:] <= self.keys[:-1]).any():
             raise ValueError("labels out of order")
         if not ((self.outcomes >= 0) & (self.outcomes <= ENOUGH)).all():
@@ -42,13 +42,13 @@ class KnownLabels:
         return self._find(keys)[1]
 
     def untried(self, keys: Words, enough: int = ENOUGH) -> Mask:
-        """(G,) of which labels fewer than ``enough`` outcomes were seen, as far as is remembered."""
+        """(G,) which labels are remembered to have fewer than ``enough`` outcomes."""
         place, known = self._find(keys)
         fewer = self.outcomes[place] < enough if len(self) else ~known
         return known & fewer if len(self) >= MOST else ~known | fewer
 
     def with_labels(self, keys: Words, outcomes: IntArray) -> KnownLabels:
-        """With the labels of a round, and so many more outcomes of each, (G,)."""
+        """These labels and those of a round, with so many more outcomes of each, (G,)."""
         place, known = self._find(keys)
         if known.all() and (not len(self) or self.tried[place[outcomes > 0]].all()):
             return self

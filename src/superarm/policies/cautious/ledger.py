@@ -17,13 +17,13 @@ from superarm.round import Outcomes, Round
 from superarm.selection import Selection
 from superarm.storage import storable
 
-REMEMBERED = 64  # rounds of which further parts may be reported, and decisions that picked nothing, with their claims
-MOST_OPENING = 0.0025  # of the groups expected over the horizon: the default opening, in broken promises
-HORIZON = 40  # rounds, if it is not known
+REMEMBERED = 64  # latest rounds whose further parts may be reported, and latest decisions that picked nothing
+MOST_OPENING = 0.0025  # default opening, in broken promises per group expected over the horizon
+HORIZON = 40  # rounds, if no horizon is given
 
 
 def _upgraded(fields: dict[str, Any]) -> dict[str, Any]:
-    """The first versions knew a balance only; their labels count as new."""
+    """Fields of the first versions, which kept only a balance; their labels count as new."""
     balance = fields.pop("balance", 0.0)
     new = {"labels": KnownLabels(), "rounds": 0, "groups": 0, "out": ()}
     return {"account": Account(balance=balance), **new, **fields}
@@ -36,9 +36,9 @@ class Ledger:
 
     A round that is only reported (:meth:`after`) is decided and confirmed at once, so that the balance B becomes
     max(B + e - R, 0), where R is the risk that it took and e is half of eps for each touched group with a promise (for
-    one group if there is none). The bound of the account holds where every round is reported before the next one is
-    selected. A round that is reported later is judged by what is believed then, and several rounds selected at once may
-    count on the same balance, so the account is then an estimate.
+    one group if there is none). The bound of the account holds if every round is reported before the next one is
+    selected. A round that is reported later is judged by the belief at that time, and several rounds selected at once
+    may count on the same balance, so the account is then an estimate.
 
     A decision with an id pays when it is made (:meth:`decided`) and earns when it is known to have been played, and the
     bound holds however late that is.
@@ -47,9 +47,9 @@ class Ledger:
     account: Account = field(default_factory=Account)
     entries: tuple[Entry, ...] = field(default=())  # the latest rounds
     labels: KnownLabels = field(default_factory=KnownLabels)
-    rounds: int = 0  # that came
-    groups: int = 0  # promised groups of these rounds that there were places for
-    out: tuple[Out, ...] = ()  # decisions whose outcomes are to come, the oldest first
+    rounds: int = 0  # number of rounds that came
+    groups: int = 0  # number of promised groups that super arms of these rounds could touch, summed
+    out: tuple[Out, ...] = ()  # decisions whose outcomes are out, the oldest first
 
     def __repr__(self) -> str:
         owed = f", {-self.balance:.4g} advanced" if self.balance < 0.0 else ""
@@ -58,7 +58,7 @@ class Ledger:
 
     @property
     def balance(self) -> float:
-        """Of the account; below 0 while an advance is not repaid."""
+        """The balance of the account; below 0 while an advance is not repaid."""
         return self.account.balance
 
     def reported(self, round: Round, arms: IntArray) -> Entry:
@@ -69,7 +69,7 @@ class Ledger:
     def may_open(self, round: Round) -> Mask:
         """(G,) the groups that the advance may pay for: hardly tried, though their label came before.
 
-        A label that comes for the first time may be one that never comes back.
+        A label that comes for the first time may never come back.
         """
         return self.labels.untried(round.grouping.hashes) & self.labels.came(round.grouping.hashes)
 
@@ -86,9 +86,9 @@ class Ledger:
     ) -> Ledger:
         """The ledger after the judged groups, all that was reported of a round so far, were played.
 
-        A round that is reported in parts is settled anew with each of them, as one: what it paid and earned for fewer
-        arms is undone first. One whose uncertified groups the account cannot pay for is no trial but exploration,
-        credit, somebody else's choice, or not yet whole; it only is remembered.
+        A round that is reported in parts is settled anew, as one, with each part: what it paid and earned for fewer
+        arms is undone first. If the account cannot pay for its uncertified groups, the round was no trial but
+        exploration, credit, another policy's choice, or is not complete yet; it is only remembered.
         """
         account, entry = self._settled(entry, judged, eps, self.may_open(round))
         others = tuple(old for old in self.entries if not old.same_round(entry))
@@ -99,7 +99,7 @@ class Ledger:
     def _counted(
         self, round: Round, observed: Outcomes, first: bool, opening: float | None, horizon: int | None
     ) -> Ledger:
-        """With the labels of a round, outcomes of it, and the opening that follows from the rounds so far."""
+        """The ledger with the labels and outcomes of a round, and the opening that follows from the rounds so far."""
         rounds = self.rounds + first
         groups = self.groups + first * places(round)
         if opening is None:
@@ -116,11 +116,11 @@ class Ledger:
 
     @property
     def waited_for(self) -> tuple[Out, ...]:
-        """The decisions of which second outcomes are to come."""
+        """The decisions whose second outcomes are out."""
         return tuple(out for out in self.out if out.is_waited_for)
 
     def expectant(self) -> Ledger:
-        """As if the outcomes that are out had come: whether a group was tried does not depend on what they are."""
+        """The ledger as if the outcomes that are out had come: whether a group is tried does not depend on values."""
         labels = self.labels
         for out in self.waited_for:
             keys, outcomes = np.unique(out.labels[out.waits], return_counts=True)
@@ -128,7 +128,7 @@ class Ledger:
         return self if labels is self.labels else replace(self, labels=labels)
 
     def decided(self, decision: str, round: Round, selection: Selection, eps: float) -> Ledger:
-        """The ledger after a decision was made: it pays, if it is one that the account answers for."""
+        """The ledger after a decision was made, which pays if its kind is covered by the account."""
         stake = Stake.of(selection, round, self.expectant().may_open(round), eps)
         paid = None if stake is None else self.account.decide(**vars(stake), eps=eps)
         account, payment = (self.account, None) if paid is None else paid
@@ -147,7 +147,7 @@ class Ledger:
         opening: float | None = 0.0,
         horizon: int | None = None,
     ) -> Ledger:
-        """The ledger after outcomes of a decision came; of one that is not out they pay and earn nothing."""
+        """The ledger after outcomes of a decision came; if it is not out, they pay and earn nothing."""
         out = self._find(decision)
         ledger = self._counted(round, observed, out is None or not out.heard, opening, horizon)
         return ledger if out is None else ledger._with(out.after(observed)).played(decision)
@@ -170,7 +170,7 @@ class Ledger:
         return replace(self, account=account)._without(decision)
 
     def expired(self, decision: str) -> Ledger:
-        """The ledger when a decision is waited for no longer: what it paid stays paid, and its claim is void."""
+        """The ledger after the wait for a decision was given up: what it paid stays paid, and its claim is void."""
         out = self._find(decision)
         if out is None:
             return self
@@ -189,9 +189,10 @@ class Ledger:
         return replace(self, out=tuple(out for out in self.out if out.decision != decision))
 
     def _settled(self, entry: Entry, judged: Judged, eps: float, may_open: Mask) -> tuple[Account, Entry]:
+        """Account and entry after paying for all reported arms of a round; unchanged if the account cannot pay."""
         failing = judged.p_broken > eps
         uncertified = float(judged.p_broken[failing].sum())
-        # Where nothing is certified a round explores, which no advance is spent on.
+        # A round without certified groups explores; no advance is spent on that.
         opens = may_open[judged.groups] & bool((judged.promised & ~failing).any())
         before = self.account if entry.payment is None else self.account.undone(entry.payment)
         decided = before.decide(

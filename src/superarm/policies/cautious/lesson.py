@@ -1,9 +1,9 @@
 """LESSON: a round that takes a risk anyway should teach.
 
-A round on credit touches the groups most likely to keep their promise, often with one arm that is well known. Where
-outcomes are noisy, as clicks are, so little would be learnt that the policy lives on credit for ever. So what is left
-of the credit of a round pays for a lesson: arms are added one by one, each the one that teaches most for the risk that
-it adds, given those added before. Credit that is spent early is repaid by the rounds that are certified later.
+A round on credit touches the groups most likely to keep their promise, often with one arm that is well known. With
+noisy outcomes, such as clicks, it would teach so little that the policy lives on credit for ever. So the rest of the
+credit of a round pays for a lesson: arms are added one by one, each the one that teaches most for the risk that it
+adds, given those added before. Credit that is spent early is repaid by the rounds that are certified later.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from superarm.arguments import Array, IntArray
 from superarm.policies.cautious.explore import Uncertainty
 from superarm.policies.cautious.search import Candidate, Search
 
-CHEAP = 0.02  # risk beside which less is as good as none
+CHEAP = 0.02  # added risk below which a smaller one is no better
 
 
 def with_lesson(start: Candidate, search: Search, least: float, credit: float) -> Candidate:
     """``start`` with more arms that teach, in its groups or others that may keep their promise.
 
-    An arm teaches where its variance, but for what is drawn again in every round, is at least ``least`` times that of
-    the noise. Broken promises expected of the super arm are at most ``credit``, or as many as before where these are
-    more.
+    An arm teaches if its variance, less the part that is new in every round, is at least ``least`` times that of the
+    noise. The super arm is expected to break at most ``credit`` promises, or as many as before if that is more.
     """
     round, codes = search.round, search.round.grouping.codes
     fewest, most = round.feasible.totals(len(round))
@@ -61,5 +60,5 @@ def with_lesson(start: Candidate, search: Search, least: float, credit: float) -
 
 
 def _with(arms: IntArray, arm: int, codes: IntArray) -> IntArray:
-    """What ``arms`` take of the group of ``arm``, and that arm."""
+    """The part of ``arms`` in the group of ``arm``, with that arm."""
     return np.sort(np.append(arms[codes[arms] == codes[arm]], arm))

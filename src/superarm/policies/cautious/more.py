@@ -14,22 +14,22 @@ from superarm.arguments import Array
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.rewards.reward import reward_of
 
-REFUSALS = 8  # single arms that may fail to join a certified super arm before no more are tried
-EXPLORED = 40  # arms of a round that explores, at most
-EXPLORED_REFUSALS = 80  # single arms that may fail to join it
+REFUSALS = 8  # arms refused by a certified super arm after which no more are tried
+EXPLORED = 40  # most arms of a round that explores
+EXPLORED_REFUSALS = 80  # arms refused by such a round
 TOGETHER = 8  # arms judged at once
-ROUNDING = 1.0 + 1e-9  # where a floor lies at the mean, every set has a probability of one half
+ROUNDING = 1.0 + 1e-9  # factor on limits: with a floor at the mean, every set has a probability of one half
 
 
 def with_more(candidate: Candidate, search: Search, limit: Array, *, most: int, refusals: int = REFUSALS) -> Candidate:
     """A super arm with further arms, those of the largest index first, each of which raises u at the index.
 
-    ``limit``, (G,), is the largest probability of a broken promise that each group may have then; below 0, the group
-    gets no arm. There are at most ``most`` arms in the end. The search stops after so many ``refusals``.
+    ``limit``, (G,), is the largest probability of a broken promise that each group may then have; below 0, the group
+    gets no arm. The super arm grows to at most ``most`` arms. The search stops after so many ``refusals``.
     """
     round = search.round
     least, room = round.feasible.totals(len(round))
-    if round.feasible.whole or least > 0:  # it has its size already
+    if round.feasible.whole or least > 0:  # its size is settled
         return candidate
     codes, caps = round.grouping.codes, round.caps
     counts = np.bincount(codes[candidate.arms], minlength=len(caps))
@@ -60,7 +60,7 @@ def with_more(candidate: Candidate, search: Search, limit: Array, *, most: int, 
 
 
 def with_more_of_groups(candidate: Candidate, search: Search) -> Candidate:
-    """A super arm that explores, with more arms of its groups, none of which is at more risk than before."""
+    """A super arm that explores, with more arms of its groups, none of which is then more at risk."""
     limit = np.full(len(search.round.labels), -1.0)
     limit[candidate.judged.groups] = ROUNDING * candidate.judged.p_broken
     return with_more(candidate, search, limit, most=EXPLORED, refusals=EXPLORED_REFUSALS)

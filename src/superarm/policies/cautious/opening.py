@@ -15,24 +15,25 @@ from superarm.arguments import Array, IntArray, Mask
 from superarm.policies.cautious.ledger import Ledger
 from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.untried import Reasons, Why
+from superarm.rewards.promise import promised_groups
 from superarm.rewards.reward import reward_of
 
-AT_ONCE = 5  # groups opened in a round, at most: what they teach makes others cheaper
-FEW = 10  # arms of a group that is opened, at most; one alone teaches too little to certify anything
-SAFER = 2.0  # times the least risk that a part of more arms may have
-RISKIEST = 0.6  # probability of a broken promise of an opening, at most
+AT_ONCE = 5  # most groups opened in a round: their outcomes make others cheaper
+FEW = 10  # most arms of a group that is opened; one alone teaches too little to certify anything
+SAFER = 2.0  # factor on the least risk of any part, up to which a larger part is preferred
+RISKIEST = 0.6  # largest probability that a group that is opened breaks its promise
 DEAR = 0.25  # share of the funds from which on an opening is dear: most get cheaper as others are learnt from
-WAIT = 4  # a dear opening is made in every so many-th round, and alone
-PLACES = 0.5  # share of the places of a super arm that openings take, at most; a single one may be there
-TOLD = 0.3  # share of the variance that an arm of another group may explain: more, and the group is like others
-LOOKED_AT = 40  # groups of a round whose risk is worked out, at most
+WAIT = 4  # rounds between dear openings, each of which is made alone
+PLACES = 0.5  # largest share of the places of a super arm that openings take; one place is always allowed
+EXPLAINED = 0.3  # share of an arm's variance that one of another group explains, beyond which the group is not opened
+LOOKED_AT = 40  # most groups of a round whose risk is computed
 
 
 def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> tuple[Candidate | None, Reasons]:
     """The best certified super arm with parts of groups that were hardly tried, the least risky first.
 
-    None where there is nothing to open. ``teaches``, (M,), marks the arms whose outcome would teach something. The
-    reasons are for the groups that were never tried and are not opened.
+    None if there is nothing to open. ``teaches``, (M,), marks the arms whose outcome would teach something. The reasons
+    say why groups that were never tried are not opened.
     """
     round, account = search.round, ledger.account
     funds = account.savings + account.advance
@@ -42,7 +43,7 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
     candidates[best.judged.groups] = False
     if account.opening == 0.0 or not candidates.any():
         return None, reasons
-    candidates &= _promised(search)
+    candidates &= promised_groups(round.promises, len(round.labels))
     for why, passed in (
         (Why.NOTHING_TO_LEARN, np.bincount(round.grouping.codes[teaches], minlength=len(candidates)) > 0),
         (Why.HOPELESS, search.hopeful()),
@@ -52,22 +53,22 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
         reasons.set(candidates & ~passed, why)
         candidates &= passed
     certified = best.judged.promised & (best.judged.p_broken <= search.eps)
-    if not candidates.any() or not certified.any():  # a round without certified groups is none that the advance pays
+    if not candidates.any() or not certified.any():  # the advance is not spent on rounds without certified groups
         return None, reasons
     groups = _looked_at(search, np.flatnonzero(candidates))
     reasons.set(candidates, Why.LATER)
     places = max(1, int(PLACES * _places(search)))
     parts, p_broken = safest_parts(search, groups, min(FEW, places))
     sizes = np.ones(len(parts)) if round.feasible.whole else np.array([len(part) for part in parts])
-    told = _told(search, parts)
+    explained = _explained(search, parts)
     chosen: list[int] = []
     spent = taken = 0.0
     for i in np.lexsort((round.grouping.first_places(search.order)[groups], p_broken)).tolist():
         needs = float(p_broken[i])
         cost = needs if needs > search.eps else 0.0
         if needs <= search.eps and not unseen[groups[i]]:
-            reasons.set(groups[i], Why.WORTH_LESS)  # it is certified, and will be picked where it is worth it
-        elif told[i]:
+            reasons.set(groups[i], Why.WORTH_LESS)  # it is certified, so the search picks it where it is worth it
+        elif explained[i]:
             reasons.set(groups[i], Why.TOLD)
         elif needs > RISKIEST:
             reasons.set(groups[i], Why.TOO_RISKY, needs)
@@ -86,14 +87,6 @@ def opening(best: Candidate, search: Search, ledger: Ledger, teaches: Mask) -> t
     return None, reasons
 
 
-def _promised(search: Search) -> Mask:
-    """(G,) which groups have a promise."""
-    promised = np.zeros(len(search.round.labels), dtype=np.bool_)
-    for promise in search.round.promises:
-        promised[promise.groups] = True
-    return promised
-
-
 def _places(search: Search) -> int:
     """How many arms, or whole groups, a super arm has."""
     feasible = search.round.feasible
@@ -101,7 +94,7 @@ def _places(search: Search) -> int:
 
 
 def _worthwhile(search: Search, best: Candidate) -> Mask:
-    """(G,) which groups have an arm of larger index than the least of the super arm, or than 0 where it has places."""
+    """(G,) which groups have an arm of larger index than the least in the super arm, or than 0 if it has room."""
     grouping, (_, most) = search.round.grouping, search.round.feasible.totals(len(search.round))
     largest = np.full(len(grouping), -np.inf)
     np.maximum.at(largest, grouping.codes, search.index)
@@ -110,7 +103,7 @@ def _worthwhile(search: Search, best: Candidate) -> Mask:
 
 
 def _looked_at(search: Search, groups: IntArray) -> IntArray:
-    """Those with the largest indices, where there are many."""
+    """The LOOKED_AT groups with the largest indices."""
     if len(groups) <= LOOKED_AT:
         return groups
     grouping = search.round.grouping
@@ -150,31 +143,31 @@ def safest_parts(search: Search, groups: IntArray, few: int) -> tuple[list[IntAr
     return [sets[i] for i in near], p_broken[near]
 
 
-def _told(search: Search, parts: list[IntArray]) -> Mask:
-    """Whether arms of other groups say enough about each part: one explains much of the variance of an arm of it.
+def _explained(search: Search, parts: list[IntArray]) -> Mask:
+    """Whether arms of other groups say enough about each part: one explains much of the variance of its best-known arm.
 
-    It is the arm of the part that is known best. Where groups are alike it is explained, as soon as others have similar
-    arms; where a group has an effect of its own, it is not, once what they share is known. Where no arm of its own
-    group explains more than one of another, the label says nothing, however little both explain.
+    If groups are alike, that arm is explained as soon as others have similar arms. If its group has an effect of its
+    own, it is not, once the shared function is known. If no arm of its own group explains more than one of another
+    group, the label carries no information, however little both explain.
     """
     judge, std, codes = search.judge, search.belief.std[:, 1], search.round.grouping.codes
     arms = np.array([part[np.argmin(std[part])] for part in parts], dtype=np.intp)
     if search.elsewhere is not None:
         by_others, by_own, several = search.elsewhere.explained(judge.points[arms], std[arms], arms)
-        return (by_others > TOLD) | (several & (by_others >= by_own))
+        return (by_others > EXPLAINED) | (several & (by_others >= by_own))
     covariance = judge.posterior.covariance(judge.points[arms], judge.points)[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        explained = np.square(covariance) / np.square(std[arms][:, None] * std)
-    explained = np.nan_to_num(explained, nan=0.0, posinf=0.0)
-    explained[np.arange(len(arms)), arms] = 0.0
+        shares = np.square(covariance) / np.square(std[arms][:, None] * std)
+    shares = np.nan_to_num(shares, nan=0.0, posinf=0.0)
+    shares[np.arange(len(arms)), arms] = 0.0
     mine = codes[arms][:, None] == codes
-    by_others, by_own = (np.where(which, explained, 0.0).max(axis=1, initial=0.0) for which in (~mine, mine))
-    told: Mask = (by_others > TOLD) | ((mine.sum(axis=1) > 1) & (by_others >= by_own))
-    return told
+    by_others, by_own = (np.where(which, shares, 0.0).max(axis=1, initial=0.0) for which in (~mine, mine))
+    explained: Mask = (by_others > EXPLAINED) | ((mine.sum(axis=1) > 1) & (by_others >= by_own))
+    return explained
 
 
 def _with_parts(search: Search, best: Candidate, parts: list[IntArray]) -> Candidate | None:
-    """``best`` with further parts, and with as little as possible left out for them; None where they find no room."""
+    """``best`` with further parts, and with as little as possible left out for them; None if they do not fit."""
     round = search.round
     kept: list[IntArray] | None = best.judged.parts
     if round.feasible.whole:
@@ -196,7 +189,7 @@ def _with_parts(search: Search, best: Candidate, parts: list[IntArray]) -> Candi
 
 
 def _without(search: Search, parts: list[IntArray], over: int) -> list[IntArray] | None:
-    """The parts with ``over`` arms fewer, all still certified: those of least index go, by group or arm by arm."""
+    """The parts with ``over`` arms fewer, all still certified: least index first, by group or arm by arm."""
     place = np.empty(len(search.order), dtype=np.intp)
     place[search.order] = np.arange(len(search.order))
     ranked = [part[np.lexsort((place[part], -search.index[part]))] for part in parts]

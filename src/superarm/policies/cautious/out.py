@@ -1,4 +1,4 @@
-"""A decision that is out: picked, and perhaps played, but its outcomes have not come yet."""
+"""A decision that is out: it was made and perhaps played, but its outcomes have not come yet."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from superarm.selection import Kind, Selection
 from superarm.storage import storable
 from superarm.storage.hashes import Words, keys_of
 
-COVERED = (Kind.CERTIFIED, Kind.TRIAL)  # kinds that the account answers for
+COVERED = (Kind.CERTIFIED, Kind.TRIAL)  # kinds of selections that the account covers
 EXPLORING = (Kind.EXPLORING, Kind.ON_CREDIT)
-ROUNDING = 1e-9  # of eps, that a probability and 1 less it may differ by
+ROUNDING = 1e-9  # relative to eps: more than 1 - p loses, which a selection states in place of p
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stake:
-    """What a decision puts at risk, as its selection states it."""
+    """The risk of a decision, as its selection states it."""
 
     risk: float  # expected broken promises
-    uncertified: float  # the part of them that is not certified
-    untried: float  # the part of that which an advance may pay for
-    touched: int  # groups with a promise that the posterior answers for
+    uncertified: float  # of these, in groups that are not certified
+    untried: float  # of these, in groups that an advance may pay for
+    touched: int  # number of touched groups with a promise, without those kept by the user's word
 
     @staticmethod
     def of(selection: Selection, round: Round, may_open: Mask, eps: float) -> Stake | None:
-        """Of a selection of a round; None where the account does not answer for it.
+        """The stake of a selection of a round; None if the account does not cover it.
 
-        ``may_open``, (G,), marks the groups that were hardly tried. Where nothing is certified a round explores, which
-        no advance is spent on.
+        ``may_open``, (G,), marks the groups that were hardly tried. A round without certified groups explores; no
+        advance is spent on that.
         """
         if selection.kind not in COVERED:
             return None
@@ -61,7 +61,7 @@ class Stake:
 )
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Out:
-    """A decision, the arms that it picked, and what it paid and claims."""
+    """A decision that is out: its arms, and what it paid and claims."""
 
     decision: str  # its id
     t: int
@@ -77,7 +77,7 @@ class Out:
 
     @staticmethod
     def of(decision: str, round: Round, selection: Selection, payment: Payment | None) -> Out:
-        """A decision that was just made."""
+        """The record of a decision that was just made."""
         arms = selection.arms
         return Out(
             decision=decision,
@@ -92,7 +92,7 @@ class Out:
         )
 
     def among(self, round: Round) -> Out | None:
-        """With contexts as those of a round, whose columns may be in another order; None where they are others."""
+        """The decision with its columns in the order of a round; None if the round has other columns."""
         if self.contexts.shape[1] != round.contexts.shape[1]:
             return None
         if self.columns is None or round.columns is None or self.columns == round.columns.kinds:
@@ -104,20 +104,20 @@ class Out:
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether a second outcome is to come."""
+        """Whether a second outcome may still come."""
         return bool(self.waits.any())
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing can come of it any more."""
+        """Whether all its outcomes have come and it is settled."""
         return not self.is_waited_for and (self.confirmed or self.payment is None)
 
     def points(self, columns: int) -> Array:
-        """(w, D + columns) where second outcomes are to come."""
+        """(w, D + columns) the points whose second outcomes are out."""
         contexts, keys = self.contexts[self.waits], keys_of(self.labels[self.waits])
         return with_columns(contexts, keys, np.full(len(contexts), float(self.t)), columns)
 
     def after(self, observed: Outcomes) -> Out:
-        """With outcomes of some of its arms."""
+        """The decision after outcomes of some of its arms."""
         came = observed.arms[~np.isnan(observed.values[:, 1])]
         return replace(self, waits=self.waits & ~np.isin(self.arms, came), heard=True)

@@ -36,13 +36,15 @@ class Search(ABC):
     belief: Belief
     judge: Judge
     oracle: SuperArmOracle
-    order: IntArray  # (M,) of ties
+    order: IntArray  # (M,) the arms in the order in which ties are broken
     eps: float
-    coming: Array | None = None  # (o, P) points of decisions that are out: outcomes there teach, but certify nothing
-    elsewhere: Elsewhere | None = None  # arms of the round that were left out; None: all are here
+    coming: Array | None = (
+        None  # (o, P) points of decisions that are out: their outcomes will teach, but certify nothing
+    )
+    elsewhere: Elsewhere | None = None  # arms of the round that were left out; None: none were
 
     def needs_all_arms(self) -> None:
-        """Say so where they are not here."""
+        """Raise :class:`Beyond` if some were left out."""
         if self.elsewhere is not None:
             raise Beyond
 
@@ -52,7 +54,7 @@ class Search(ABC):
         return Candidate(arms=arms, judged=self.judge(arms), value=value, selection=selection, underfilled=underfilled)
 
     def touched(self, arms: IntArray, judged: Judged) -> TouchedGroups:
-        """The groups that a super arm, ascending, touches: at the mean, with their verdicts."""
+        """The groups that a super arm, ascending, touches: values at the mean, and verdicts."""
         good = GoodSubgroups(self.round, self.belief.mean[:, 1], self.order)
         described = good.described(good.valued(arms))
         return replace(described, p_broken=judged.p_broken, regret=judged.regret, vouched=judged.vouched)
@@ -60,11 +62,11 @@ class Search(ABC):
     @property
     @abstractmethod
     def proves(self) -> bool:
-        """Whether what an oracle proves of a super arm holds among all certified ones."""
+        """Whether an oracle's proof that a super arm is best covers all certified ones."""
 
     @abstractmethod
     def best(self) -> Candidate | None:
-        """The best certified super arm; None where nothing at all is certified."""
+        """The best certified super arm; None if nothing at all is certified."""
 
     @abstractmethod
     def hopeful(self) -> Mask:

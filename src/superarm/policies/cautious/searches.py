@@ -1,8 +1,8 @@
 """The best super arm all of whose groups are certified, by oracles that know one index per arm.
 
 The certificate enters through a :class:`~superarm.policies.cautious.certificates.Surrogate`: a factor for each group,
-which says how much narrower the group's own uncertainty is than that of its arms taken together, or a shift of its
-threshold. Where groups are picked whole, every group is one set, and its certificate needs no surrogate.
+by which the uncertainty of its reward is narrower than if all its arms erred together, or a shift of its threshold. If
+groups are picked whole, every group is one set, and its certificate needs no surrogate.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from superarm.policies.cautious.vouched import with_safe
 from superarm.selection import Selection, Status
 
 FIRST = (1.0, 0.7, 0.4)  # factors to begin with
-PASSES = 4  # most solves that improve the factors
-WIDEN = 1.15  # by which a factor grows that proved too small
+PASSES = 4  # most solves to improve the factors
+WIDEN = 1.15  # growth of a factor that proved too small
 
 
 @dataclass(kw_only=True, eq=False)
@@ -50,6 +50,7 @@ class SubsetSearch(Search):
         return not self.round.promises  # one index per arm proves nothing about other certified sets
 
     def best(self) -> Candidate | None:
+        """Solve, set exact surrogates for the touched groups, and repeat until the answer is certified."""
         candidate = first = self._first()
         if first is None:
             vouched = with_safe(self.candidate(np.empty(0, dtype=np.intp)), self)
@@ -67,7 +68,7 @@ class SubsetSearch(Search):
         return best if len(best.arms) or best.underfilled or self._something_certified() else None
 
     def _first(self) -> Candidate | None:
-        """At factor 1 sums and means are certified; where that finds nothing, smaller factors may, as arms differ."""
+        """The first find: sums and means are certified at factor 1; if that finds nothing, smaller factors may."""
         for factor in FIRST:
             self.factor[:] = factor
             first = self._solve(self.index)
@@ -76,7 +77,7 @@ class SubsetSearch(Search):
         return None
 
     def _refine(self, candidate: Candidate, seen: Mask) -> bool:
-        """Exact surrogates for the touched groups, wider ones where those failed; whether anything changed."""
+        """Set exact surrogates for the touched groups, and wider ones where these failed; whether anything changed."""
         before = self.factor.copy(), self.shift.copy()
         groups, surrogate = self.judge.surrogate(candidate.judged)
         again = np.zeros_like(seen)
@@ -92,7 +93,7 @@ class SubsetSearch(Search):
         return not (np.array_equal(before[0], self.factor) and np.array_equal(before[1], self.shift))
 
     def _guess_untouched(self, groups: IntArray, surrogate: Surrogate) -> None:
-        """Groups that were not touched get the median of those with the same promise that were."""
+        """Give groups that were not touched the median factor of touched ones with the same promise."""
         for promise in self.round.promises:
             untouched = np.zeros_like(self.closed)
             untouched[promise.groups] = True
@@ -103,7 +104,7 @@ class SubsetSearch(Search):
                 self.shift[untouched] = float(np.median(surrogate.shift[mine]))
 
     def _without_failing(self, candidate: Candidate) -> Candidate:
-        """Close the groups that fail, and as the last resort leave out their arms: what remains is certified."""
+        """Close the groups that fail, and finally drop their arms: what remains is certified."""
         self.factor = np.maximum(self.factor, 1.0)
         current = candidate
         for _ in range(PASSES):
@@ -124,20 +125,20 @@ class SubsetSearch(Search):
         return with_more(best, self, limit, most=len(self.round))
 
     def _something_certified(self) -> bool:
-        """Whether an empty super arm only means that nothing certified is worth having: asked with every reward 1."""
-        self.needs_all_arms()  # of equal rewards ties decide
+        """Whether anything can be certified if the best super arm is empty: the search with rewards of 1 finds it."""
+        self.needs_all_arms()  # equal rewards are decided by ties
         anything = self._solve(np.ones(len(self.round)))
         return anything is not None and bool((anything.judged.p_broken <= self.eps).any())
 
     def hopeful(self) -> Mask:
-        """(G,) those that keep it at the 1 - eps quantile of each arm, or whose index cannot rule it out."""
+        """(G,) the groups that keep their promise at the 1 - eps quantile of each arm, or no index can rule out."""
         if self.elsewhere is not None:
             return self.elsewhere.hopeful.copy()
         attainable: Mask = self.hoping(1.0 - self.eps).attainable | ~self.movable
         return attainable
 
     def hoping(self, level: float) -> GoodSubgroups:
-        """What is good where every promise is judged at the ``level`` quantile of each arm."""
+        """The good subgroups if every promise is judged at the ``level`` quantile of each arm."""
         satisfying = self._mean + self.movable[self._codes] * self.sign * float(ndtri(level)) * self._std
         return GoodSubgroups(self.round, satisfying, self.order)
 
@@ -145,12 +146,12 @@ class SubsetSearch(Search):
         return bool(groups.any())  # an index cannot rule any of them out
 
     def optimistic(self, level: float) -> IntArray | None:
-        """The arms of the best super arm where every promise is judged at the ``level`` quantile of each arm."""
+        """The arms of the best super arm if every promise is judged at the ``level`` quantile of each arm."""
         selection = self._answer(self.index, self.hoping(level))
         return None if selection is None else selection.arms
 
     def admitting(self, group: int, level: float) -> Candidate | None:
-        """The best super arm where ``group`` is judged at the ``level`` quantile, and all others are certified."""
+        """The best super arm if ``group`` is judged at the ``level`` quantile, and all others are certified."""
         satisfying = self._pessimistic()
         mine = self._codes == group
         satisfying[mine] = self._mean[mine]
@@ -181,13 +182,13 @@ class SubsetSearch(Search):
         return self._found(self._answer(index, self._good(self._pessimistic(), self.shift, self.closed)))
 
     def _answer(self, index: Array, good: GoodSubgroups) -> Selection | None:
-        """What the oracle finds; None where nothing is good."""
+        """The answer of the oracle; None if nothing is good."""
         try:
             if good.is_empty():
                 if self.elsewhere is None or self.elsewhere.empty_is_known:
                     return None
                 self.needs_all_arms()
-        except UnsolvableRound:  # subgroups too many to list; an oracle that does without a list may know
+        except UnsolvableRound:  # too many subgroups to list; an oracle that needs no list may solve it
             pass
         return self.oracle(index, self.round, good)
 
@@ -210,7 +211,7 @@ class GroupSearch(Search):
     proves = True
 
     def __post_init__(self) -> None:
-        self.p_broken = self.judge.at_least()  # (G,) what p of a group is at least, until the group is judged
+        self.p_broken = self.judge.at_least()  # (G,) lower bounds of p, replaced by p once a group is judged
         self.known = np.zeros(len(self.p_broken), dtype=np.bool_)
 
     def best(self) -> Candidate | None:
@@ -249,6 +250,6 @@ class GroupSearch(Search):
         return self.candidate(selection.arms, selection=selection)
 
     def _answer(self, allowed: Mask) -> Selection:
-        # Certificates, not an index, have decided who may be touched.
+        # Certificates, not an index, have decided which groups may be touched.
         good = GoodSubgroups(self.round, None, self.order, closed=~allowed)
         return self.oracle(self.index, self.round, good)

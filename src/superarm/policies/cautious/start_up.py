@@ -1,19 +1,19 @@
-"""START-UP: what is played before anything can be believed.
+"""START-UP: what is played before the posterior can be believed.
 
-A handful of outcomes tells neither how smooth a function is nor how large: with a lengthscale that was too long, four
+A handful of outcomes shows neither how smooth a function is nor how large: with a lengthscale that was too long, four
 explored arms certified 175. So while fewer than 16 outcomes of the second output are known, whatever the prior says,
 
 - lengthscales are 0.3 times those given (shy);
-- where thresholds lie beyond one prior standard deviation even for the arm nearest to them, variances are multiplied
-  until that distance is a third of a standard deviation (wide): no promise is hopeless because of the prior alone, and
-  before the first outcome none is certain to be kept either: where no prior was given, none is said to be kept with a
-  probability above 0.9, except on a `Count`;
+- if thresholds lie beyond one prior standard deviation even for the arm nearest to them, variances are multiplied until
+  that distance is a third of a standard deviation (wide), so that no promise is hopeless because of the prior alone;
+- before the first outcome no promise is certain to be kept either: if no prior was given, none is said to be kept with
+  a probability above 0.9, except on a `Count`;
 - safe arms are played, and beside them a few informative ones (EXPLORE), as long as there are any; nothing else is
-  certified. Where there are none, what the shy posterior certifies is played, so the policy is never stuck.
+  certified. If there are none, the policy plays what the shy posterior certifies, so it is never stuck.
 
-It ends before that where a prior was given and the outcomes bear it out: they are e^3 times as probable as with the
-shorter lengthscales, and neither too large nor too small for its scale. It also ends after 24 rounds, once any outcome
-is known: otherwise arms whose outcomes never come would seem to teach most for ever.
+It ends earlier if a prior was given and the outcomes bear it out: they are e^3 times as probable as with the shorter
+lengthscales, and neither too large nor too small for its scale. It also ends after 24 rounds, once any outcome is
+known: otherwise arms whose outcomes never come would seem to teach most for ever.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from superarm.selection import Kind
 
 LEAST = 16  # outcomes of the second output from which on smoothness and scale are believed
 LONGEST = 24  # rounds after which it ends with fewer: outcomes of some groups may never come
-SHORTER = 0.3  # lengthscales are multiplied by it until then
-WITHIN = 3.0  # standard deviations that what is demanded is at most a third of, once they are multiplied
-RISK = 0.9  # largest probability of a broken promise that exploring goes on with
+SHORTER = 0.3  # factor on lengthscales until then
+WITHIN = 3.0  # multiplied standard deviations are at least this many times the distance to what is demanded
+RISK = 0.9  # largest probability of a broken promise at which exploring goes on
 BORNE_OUT = 3.0  # nats by which outcomes must be more probable with the lengthscales given than with shorter ones
-COMMON = (0.02, 0.98)  # quantiles between which their squares, made white, lie where scale and noise are right
-MOVED = 1.0  # nats: hyperparameters that were learnt, and not given, are better by more
-NEARLY_BLIND = 0.3  # share of the largest variance that counts as as informative where nothing is known
-OF_A_GROUP_BLIND = 4  # arms explored of a group there: one group alone would not tell how others differ
-UNTOLD = 0.1  # least probability of a broken promise that is stated before anything tells the scale of outcomes
-FARTHEST = 1e9  # standard deviations; beyond, rounding would be all that is left of the outcomes so far
-FARTHEST_UNSEEN = 1e70  # the same where there are none
+COMMON = (0.02, 0.98)  # quantiles between which the whitened sum of squares lies if scale and noise are right
+MOVED = 1.0  # nats by which learnt hyperparameters must beat the given ones to count as other ones
+NEARLY_BLIND = 0.3  # share of the largest variance that counts as equally informative when nothing is known
+OF_A_GROUP_BLIND = 4  # most arms explored of a group then: one group alone would not show how others differ
+LEAST_RISK_BLIND = 0.1  # least probability of a broken promise that is stated before the scale of outcomes is known
+FARTHEST = 1e9  # standard deviations; beyond, rounding would swamp the outcomes so far
+FARTHEST_UNSEEN = 1e70  # the same without outcomes
 
 
 def seen(posterior: Posterior) -> int:
-    """How many outcomes of the second output are known; own posteriors, which cannot tell, know enough."""
+    """Number of known outcomes of the second output; a user's own posterior, which cannot tell, knows enough."""
     return posterior.state.history.seen(1) if isinstance(posterior, StatefulPosterior) else LEAST
 
 
@@ -69,7 +69,7 @@ def is_starting(round: Round, posterior: Posterior, rounds: int = 0) -> bool:
 
 
 def borne_out(posterior: Posterior, model: Model | None) -> bool:
-    """Whether a prior was given, is still believed in, and foretold the second outcomes so far."""
+    """Whether a prior was given, still holds, and predicted the second outcomes so far."""
     if model is None or model.given is None or model.shapes is not None or model.log is None:
         return False
     assert isinstance(posterior, StatefulPosterior)
@@ -78,12 +78,12 @@ def borne_out(posterior: Posterior, model: Model | None) -> bool:
     given, log = model.given[1], model.log
     x, y = log.contexts[log.present[:, 1]], log.outcomes(1) - given.mean
     as_given, squares = _log_density(given.base, given.noise, x, y)
-    shyly, _ = _log_density(rougher(given.base, SHORTER), given.noise, x, y)
-    return as_given >= shyly + BORNE_OUT and bool(COMMON[0] <= chdtr(len(y), squares) <= COMMON[1])
+    shorter, _ = _log_density(rougher(given.base, SHORTER), given.noise, x, y)
+    return as_given >= shorter + BORNE_OUT and bool(COMMON[0] <= chdtr(len(y), squares) <= COMMON[1])
 
 
 def _log_density(kernel: Kernel, noise: float, x: Array, y: Array) -> tuple[float, float]:
-    """Of outcomes y, (n,), around 0 at contexts x, (n, D), but for a constant; and their squares once made white."""
+    """Log density of outcomes y, (n,), at contexts x, (n, D), up to a constant, and their whitened sum of squares."""
     covariance = kernel(x, x) + noise**2 * np.eye(len(y))
     try:
         lower = np.linalg.cholesky(covariance)
@@ -94,7 +94,7 @@ def _log_density(kernel: Kernel, noise: float, x: Array, y: Array) -> tuple[floa
 
 
 def shy(posterior: Posterior) -> CovaryingPosterior:
-    """The same data, as one who does not believe in the smoothness given."""
+    """The same data under shorter lengthscales: less smoothness than was given."""
     assert isinstance(posterior, StatefulPosterior)
     return posterior.rougher(SHORTER)
 
@@ -125,8 +125,8 @@ class Wide:
 def wide(posterior: CovaryingPosterior, round: Round, points: Array) -> CovaryingPosterior:
     """A posterior under which what the round demands is within reach; the same where it is already.
 
-    Before the first outcome, nothing supports the scale of the prior, so a limit far above it is no more certain to be
-    kept than one far below it is certain to be broken.
+    Before the first outcome nothing supports the scale of the prior: a limit far above it is as little certain to be
+    kept as one far below it is certain to be broken.
     """
     known = seen(posterior)
     most = FARTHEST if known else FARTHEST_UNSEEN
@@ -135,11 +135,11 @@ def wide(posterior: CovaryingPosterior, round: Round, points: Array) -> Covaryin
 
 
 def start(search: Search, seen: int, *, blind: bool = False) -> tuple[Kind, Candidate] | None:
-    """Safe arms, and beside them informative ones; None where there is nothing to explore, though there is room.
+    """Safe arms, and beside them informative ones; None if there is room but nothing to explore.
 
-    ``search`` is under a posterior that is shy and wide and has ``seen`` so many outcomes. Where it is ``blind``,
-    neither a prior nor an outcome is known: all groups may differ, so an arm of one that has none yet would always
-    teach most, and nothing tells which keep their promise. Nearly as much is enough then: fewer groups are touched.
+    ``search`` uses a shy and wide posterior that has ``seen`` so many outcomes. ``blind``: neither a prior nor an
+    outcome is known. All groups may differ then, so an arm of a group without picks would always teach most, and
+    nothing shows which groups keep their promise. So less informative arms count as equal, to touch fewer groups.
     """
     round = search.round
     known = safe_alone(search)
@@ -162,21 +162,21 @@ def start(search: Search, seen: int, *, blind: bool = False) -> tuple[Kind, Cand
     if len(arms) > len(known.arms):
         short = len(arms) < round.feasible.totals(len(round))[0]
         explored = with_more_of_groups(search.candidate(arms), search)
-        judged = _untold(explored.judged, round) if blind else explored.judged
+        judged = _stated_blind(explored.judged, round) if blind else explored.judged
         return Kind.EXPLORING, replace(explored, judged=judged, underfilled=short)
     return (Kind.CERTIFIED, known) if len(known.arms) and not _has_room(round, known.arms) else None
 
 
-def _untold(judged: Judged, round: Round) -> Judged:
-    """The same, where nothing has told the scale of the outcomes: only a promise that needs none is sure to be kept."""
+def _stated_blind(judged: Judged, round: Round) -> Judged:
+    """The same before the scale of outcomes is known: only promises on a Count can be sure to be kept."""
     counts = [promise.groups for promise in round.promises if isinstance(promise.reward, Count)]
     sure = np.isin(judged.groups, np.concatenate(counts)) if counts else np.zeros(len(judged.groups), dtype=np.bool_)
-    least = np.where(judged.promised & ~sure, UNTOLD, 0.0)
+    least = np.where(judged.promised & ~sure, LEAST_RISK_BLIND, 0.0)
     return replace(judged, p_broken=np.maximum(judged.p_broken, least))
 
 
 def safe_alone(search: Search) -> Candidate:
-    """The best super arm of safe arms alone; the empty one where there are none."""
+    """The best super arm of safe arms alone; the empty one if there are none."""
     nothing = search.candidate(np.empty(0, dtype=np.intp))
     if search.round.safe is None or not search.round.feasible.whole:
         return with_safe(nothing, search)

@@ -1,4 +1,4 @@
-"""What is played where nothing can be certified: arms to explore, or, on credit, the likeliest groups."""
+"""What is played if nothing can be certified: arms to explore, or, on credit, the likeliest groups."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from superarm.policies.cautious.search import Candidate, Search
 from superarm.policies.cautious.trial import on_credit
 from superarm.selection import Kind
 
-RISKY = 0.3  # probability of a broken promise beyond which exploring adds no second arm, where the model is learnt
-HOPELESS = 0.95  # the same of every group, beyond which nothing is explored after a break: promises are of old truths
-LESSON = 1.0  # broken promises expected of a round on credit with its lesson, at most
-PROBE = 4  # arms of one group by which a break is questioned: three outcomes or more are no slips
+RISKY = 0.3  # probability of a broken promise beyond which exploring adds no second arm, if the model is learnt
+HOPELESS = (
+    0.95  # if all groups are likelier to break theirs after a break, nothing is explored: thresholds are outdated
+)
+LESSON = 1.0  # most broken promises expected of a round on credit with its lesson
+PROBE = 4  # arms of one group by which a break is tested again: three outcomes or more are no slips
 
 
 def uncertified(
@@ -30,24 +32,25 @@ def uncertified(
     broke: bool,
     probes: bool = False,
 ) -> tuple[Kind, Candidate]:
-    """Explore, or play the best there is, and on what ground.
+    """Explore, or play the best there is; and the kind of the selection.
 
     Parameters
     ----------
     search
-        of this round
+        the search of this round
     best
-        what is certified but does not do: too few arms, or by the user's word alone; None where nothing is
+        a certified super arm that is not enough: too few arms, or certified by the user's word alone; None: nothing is
+        certified
     known
         the same, or the empty super arm
     must_teach
-        as the policy has it
+        the setting of the policy
     learns
         whether the prior is only a guess, which may be hopeless
     broke
-        whether the second outcome is another than it once was
+        whether the second outcome once broke
     probes
-        whether it is time to question that: where nothing would be picked, no outcome could ever show a mistake
+        whether it is time to test that again: if nothing were picked, no outcome could ever show a mistake
     """
     search.needs_all_arms()
     risk = RISKY if learns else 1.0
@@ -70,7 +73,7 @@ def uncertified(
 
 
 def _probe(search: Search) -> Candidate:
-    """A few arms of the group that is least unlikely to keep its promise; the empty super arm where none can be."""
+    """A few arms of the group likeliest to keep its promise; the empty super arm if no group can be touched."""
     round = search.round
     able = np.flatnonzero(round.caps > 0)
     few = min(PROBE, round.feasible.totals(len(round))[1])

@@ -33,7 +33,7 @@ WHYS = tuple(Why)
 
 
 class Reasons:
-    """For every group of a round, the reason to leave it untried, and what trying it would need."""
+    """For every group of a round, the reason why it is not tried, and the risk of trying it."""
 
     def __init__(self, groups: int, why: Why, funds: float) -> None:
         self.why = np.full(groups, WHYS.index(why), dtype=np.int8)  # (G,)
@@ -41,7 +41,7 @@ class Reasons:
         self.funds = funds
 
     def set(self, groups: IntArray | Mask | np.intp, why: Why, needs: Array | float = 0.0) -> None:
-        """Give some groups a reason."""
+        """Give these groups a reason."""
         self.why[groups], self.needs[groups] = WHYS.index(why), needs
 
 
@@ -57,13 +57,13 @@ class UntriedGroups:
 
     @classmethod
     def of(cls, labels: tuple[Hashable, ...], untried: Mask, reasons: Reasons) -> UntriedGroups:
-        """Those of the groups that are marked, (G,)."""
+        """The groups that ``untried``, (G,), marks."""
         groups = np.flatnonzero(untried)
         why, needs = reasons.why[groups].astype(np.intp), reasons.needs[groups]
         return cls(labels=labels, groups=groups, why=why, needs=needs, funds=reasons.funds)
 
     def rows(self) -> tuple[UntriedGroup, ...]:
-        """Each by itself, with its reason in words."""
+        """One object for each group, with its reason in words."""
         each = zip(self.groups.tolist(), self.why.tolist(), self.needs.tolist(), strict=True)
         return tuple(
             UntriedGroup(label=self.labels[group], reason=WHYS[why].value.format(needs=needs, funds=self.funds))

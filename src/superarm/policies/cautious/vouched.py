@@ -11,8 +11,8 @@ from superarm.rewards.reward import reward_of
 def with_safe(start: Candidate, search: Search) -> Candidate:
     """``start`` and the safe arms that fit beside it, the best first.
 
-    They join groups of which nothing unsafe is picked, while the reward grows, and where a size is demanded until it is
-    reached: safe arms put no promise at risk.
+    They join groups without unsafe picks, as long as the reward grows, or until a demanded size is reached: safe arms
+    put no promise at risk.
     """
     round, codes = search.round, search.round.grouping.codes
     least, most = round.feasible.totals(len(round))

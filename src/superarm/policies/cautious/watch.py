@@ -1,16 +1,16 @@
-"""The watch compares what was stated with what was seen: the safety net below the certificates.
+"""The watch compares beliefs with outcomes: the safety net below the certificates.
 
 A certificate is as good as the posterior it rests on. Before the outcomes of a round are learnt, the watch compares
-them with what was believed. Whether a promise was kept is never read off noisy outcomes. The residuals e = mu - y of
-the k arms of a touched group are split instead: their scatter within the group tells the noise, and only what exceeds
-this noise in their mean counts as an error of the model. With S the covariance of the arms, their residuals have
+them with the belief. It never reads off noisy outcomes whether a promise was kept. Instead the residuals e = mu - y of
+the k arms of a touched group are split: their scatter within the group measures the noise, and only what exceeds this
+noise in their mean counts as an error of the model. With S the covariance of the arms, the residuals have
 
     variance of the mean      kappa2 q_f + tau2 + nu2 / k,    q_f = 1' S 1 / k^2
     variance of the scatter   kappa2 q_w + nu2,               q_w = (tr S - k q_f) / (k - 1)
 
-where kappa2 says by how much variances are understated, tau2 what the arms of a group have in common that the model
-does not know, and nu2 is the noise, all in units of the noise variance that the posterior states. The watch keeps the
-evidence for a grid of the three, forgets old evidence, and widens certificates only where that is likelier than not.
+where kappa2 is the factor by which variances are understated, tau2 the variance that the arms of a group share and the
+model does not know, and nu2 the noise, all in units of the noise variance that the posterior states. The watch keeps
+the evidence for a grid of the three, forgets old evidence, and widens certificates only if that is likelier than not.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ SHAPE = (len(KAPPA2), len(TAU), len(NU))
 SPREAD_NU = 0.5  # standard deviation of log nu before anything is seen
 AGAINST_KAPPA2 = 4.0  # nats against each value of kappa2 above 1
 AGAINST_TAU = 5.0  # nats against each value of tau above 0
-DEEPEST = 30.0  # nats that a value may fall behind the best: what is ruled out now may be right later
-MEMORY = 200.0  # residuals of groups that are remembered
+DEEPEST = 30.0  # most nats that a value may fall behind the best: what is ruled out now may be right later
+MEMORY = 200.0  # number of residuals of groups that evidence remembers
 # Means of residuals count by the density of t with 5 degrees of freedom, v^-1/2 (1 + r^2 / (3 c v))^-3, so that single
 # outcomes from heavy tails say little; with this c the best v for normal residuals is their variance.
 TAILS = 1.223
-MOST_SCATTER = 12.0  # times its variance: scatter beyond counts as this
-FURTHEST = 1e6  # standard deviations of the noise: residuals beyond count as this
-MOST_GROUPS = 32  # of a round that are looked at
-MOST_ARMS = 8  # of a group that are looked at
-LEAST = 16  # outcomes that are only counted: they tell what the model is, not yet whether it is right
+MOST_SCATTER = 12.0  # scatter is cut at this many times its variance
+FURTHEST = 1e6  # residuals are cut at this many standard deviations of the noise
+MOST_GROUPS = 32  # groups of a round that are compared
+MOST_ARMS = 8  # arms of a group that are compared
+LEAST = 16  # first outcomes, which are only counted: they shape the model and cannot yet test it
 LASTING = 5  # updates in a row with wider certificates after which a warning is due
-CHANGED = 0.3  # share of the evidence that is kept where the model takes another shape
+CHANGED = 0.3  # share of the evidence that is kept when the model takes another shape
 WHAT_TO_DO = (
     "To do: add features that show how groups differ, and check lengthscales and noise_std on your own log "
     "(superarm.calibration.replay); learn=False trusts the posterior as it is"
@@ -61,11 +61,11 @@ _LOG_PRIOR = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Residuals:
-    """What the outcomes of a round say of the belief held before, in units of the noise.
+    """Errors of the belief before the outcomes of a round, in units of the noise.
 
-    The errors of the g group means m of a round are correlated. So what the means before it foretell under the model is
-    subtracted from each: b' m with weights b. Its variance is b' Q b (with Q the covariance of the means in the model),
-    plus b' b times tau2, plus b' N b times nu2. Under the model the results are independent.
+    The errors of the g group means m of a round are correlated. So from each is subtracted what the means before it
+    predict under the model: b' m with weights b. Its variance is b' Q b (with Q the covariance of the means in the
+    model), plus b' b times tau2, plus b' N b times nu2. Under the model the results are independent.
     """
 
     deviation: Array  # (g,) b' m
@@ -79,7 +79,7 @@ class Residuals:
 
     @staticmethod
     def of(judge: Judge, observed: Outcomes, noise: Array | None = None) -> Residuals:
-        """Of the second outcomes of a round, by the posterior of its judge, which has not seen them.
+        """Errors about the second outcomes of a round, by the posterior of its judge, which has not seen them.
 
         ``noise``, (k,), holds standard deviations of noise that is not the usual one, NaN where it is.
         """
@@ -96,9 +96,9 @@ class Residuals:
     def from_errors(
         codes: IntArray, errors: Array, covariance: Array, noise: float, own: Array | None = None
     ) -> Residuals:
-        """From the errors mu - y, (k,), of arms of groups ``codes``, (k,), with the covariance (k, k) of f_2 there.
+        """From the errors mu - y, (k,), at arms of groups ``codes``, (k,), with the covariance (k, k) of f_2 there.
 
-        ``noise`` is the variance of the noise, and ``own``, (k,), that of outcomes which have another, else NaN.
+        ``noise`` is the usual noise variance; ``own``, (k,), is that of outcomes which have another, else NaN.
         """
         _, codes, sizes = np.unique(codes, return_inverse=True, return_counts=True)
         errors = np.clip(errors / np.sqrt(noise), -FURTHEST, FURTHEST)
@@ -116,7 +116,7 @@ class Residuals:
             relative = np.clip(np.where(np.isnan(own), 1.0, own / noise), FURTHEST**-2, FURTHEST**2)
             rough = np.bincount(codes, relative) / sizes
             of_means = rough / sizes
-        weights = _foretold(between, of_means)
+        weights = _whitening(between, of_means)
         return Residuals(
             deviation=weights @ means,
             model=np.clip((weights @ between * weights).sum(axis=1), 0.0, None),
@@ -129,8 +129,8 @@ class Residuals:
         )
 
 
-def _foretold(between: Array, noise: Array) -> Array:
-    """(g, g) unit lower triangular: each mean less what is expected of it given those before."""
+def _whitening(between: Array, noise: Array) -> Array:
+    """(g, g) unit lower triangular: subtracts from each mean its expectation given those before."""
     total = between + np.diag(noise)
     try:
         lower = np.linalg.cholesky(total)
@@ -140,7 +140,7 @@ def _foretold(between: Array, noise: Array) -> Array:
 
 
 def _looked_at(codes: IntArray, points: Array) -> Mask:
-    """(k,) which of the arms of groups ``codes`` at ``points``, (k, P), are looked at: not too many, in any order."""
+    """(k,) which arms of groups ``codes`` at ``points``, (k, P), are compared: a few, however they are listed."""
     rank = np.empty(len(codes), dtype=np.intp)
     order = np.lexsort((*points.T[::-1], codes))
     groups, starts, sizes = np.unique(codes[order], return_index=True, return_counts=True)
@@ -156,14 +156,14 @@ AS_COMPUTED = "certificates not widened"
 @storable(shapes={"evidence": "6 12 9"})
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Watch:
-    """What the outcomes so far say of the model's variances; replaced, never changed.
+    """The evidence of the outcomes so far about the model's variances; replaced, never changed.
 
     Attributes
     ----------
     evidence
-        log likelihood of kappa2 x tau x nu, ``SHAPE``, of what is remembered
+        log likelihood on the grid kappa2 x tau x nu, ``SHAPE``
     since
-        number of the round since which certificates are widened; None where they are not
+        number of the round since which certificates are widened; None if they are not
     lasted
         number of updates in a row after which they were widened
     told
@@ -187,7 +187,7 @@ class Watch:
         return f"Watch({AS_COMPUTED if self.since is None else self})"
 
     def after(self, seen: Residuals, t: int) -> Watch:
-        """The watch when the outcomes of round t have come; a warning where the first widening lasts."""
+        """The watch after the outcomes of round t; warns once, if the first widening lasts."""
         if self.outcomes < LEAST:
             return replace(self, outcomes=min(self.outcomes + int((seen.free + 1.0).sum()), LEAST))
         kept = (1.0 - 1.0 / MEMORY) ** len(seen.deviation)
@@ -201,12 +201,12 @@ class Watch:
         return replace(later, told=True)
 
     def under(self, before: Model | None, now: Model | None, t: int) -> Watch:
-        """The watch when one model has become another in round t; of another shape: most evidence was about the old."""
+        """The watch after the model changed in round t; if its shape did, most evidence was about the old one."""
         old, new = (None if model is None or model.shapes is None else model.shapes[1] for model in (before, now))
         if old is new or (old is not None and new is not None and old.alike(new) and old.mean == new.mean):
             return self
         faded = self._with(CHANGED * self.evidence, t)
-        return replace(faded, lasted=min(faded.lasted, self.lasted))  # it is the same update
+        return replace(faded, lasted=min(faded.lasted, self.lasted))  # the update is counted once
 
     def _with(self, evidence: Array, t: int) -> Watch:
         evidence = np.maximum(evidence - evidence.max(), -DEEPEST)
@@ -218,7 +218,7 @@ class Watch:
 
     @cached_property
     def widening(self) -> Widening:
-        """By how much certificates are to be widened now; not at all unless that is likelier than not."""
+        """The widening of certificates from now on; none unless that is likelier than not."""
         return _widening(self.evidence)
 
 
@@ -233,7 +233,7 @@ def _widening(evidence: Array) -> Widening:
 
 
 def _log_likelihood(seen: Residuals) -> Array:
-    """Of kappa2 x tau x nu, ``SHAPE``."""
+    """Log likelihood on the grid kappa2 x tau x nu, ``SHAPE``."""
     by_kappa2 = np.multiply.outer(seen.model, KAPPA2)[:, :, None, None]
     by_tau = np.multiply.outer(seen.common, np.square(TAU))[:, None, :, None]
     by_nu = np.multiply.outer(seen.noise, np.square(NU))[:, None, None, :]

@@ -10,8 +10,8 @@ from superarm.policies.explanation.moves import Moves, Unit
 from superarm.policies.explanation.words import pair
 from superarm.rewards.reward import is_additive
 
-LOOKED_AT = 500  # units, those of largest index, that may stand in the place of another
-AT_ONCE = (8, 16, 32, 64)  # judged together, more and more
+LOOKED_AT = 500  # units of largest index that are tried as replacements
+AT_ONCE = (8, 16, 32, 64)  # numbers of units judged together, in turn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +64,7 @@ def picked_arms(moves: Moves, most: int) -> tuple[PickedArm, ...]:
     grounds, round = moves.grounds, moves.round
     found = []
     for number, unit in enumerate(moves.picked):
-        found_for = (
-            (None, f"not looked for beyond the first {most}") if number >= most else best_replacement(moves, unit)
-        )
+        found_for = (None, f"computed only for the first {most}") if number >= most else best_replacement(moves, unit)
         replacement, remark = found_for
         for arm in unit.tolist():
             satisfying = None if grounds.satisfying is None else float(grounds.satisfying[arm])
@@ -87,14 +85,14 @@ def picked_arms(moves: Moves, most: int) -> tuple[PickedArm, ...]:
 
 
 def best_replacement(moves: Moves, out: Unit) -> tuple[Replacement | None, str | None]:
-    """The unit of most worth that can take the place of another, and what is to be said of it, or why there is none."""
+    """The unit of most worth that can replace another, with a remark on it, or on why there is none."""
     able = itertools.islice((into for into in moves.others if moves.within_cap(out, into)), LOOKED_AT + 1)
     asked = [*able]
     some_only = len(asked) > LOOKED_AT
     asked = asked[:LOOKED_AT]
     few = f" of the {LOOKED_AT} of largest index" if some_only else ""
     ranked = is_additive(moves.round.reward)
-    if not ranked:  # the index of a unit does not tell what it is worth beside the others
+    if not ranked:  # the index of a unit does not give its worth beside the others
         asked.sort(key=lambda into: -moves.gain(out, into))
     for some in _in_turn(asked):
         for into, broken in zip(some, moves.broken([(out, into) for into in some]), strict=True):
@@ -106,7 +104,7 @@ def best_replacement(moves: Moves, out: Unit) -> tuple[Replacement | None, str |
                 )
                 return replacement, f"the best{few}" if few and not ranked else None
     if not asked:
-        return None, "nothing else may take its place" if moves.others else "nothing else is there"
+        return None, "nothing else may take its place" if moves.others else "there is nothing else"
     return None, f"none{few} keeps all promises in its place"
 
 

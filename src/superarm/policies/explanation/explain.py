@@ -1,4 +1,4 @@
-"""Puts an explanation together."""
+"""Assembles an explanation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from superarm.policies.explanation.runners_up import runners_up
 from superarm.round import Round, checked_round
 from superarm.selection import Kind, Selection
 
-MOST = 10  # of everything that takes work
+MOST = 10  # default number of replacements, prices and runners-up, which all take time
 
 
 def explained(grounds: Grounds, selection: Selection, most: int) -> Explanation:
@@ -37,7 +37,7 @@ def explained(grounds: Grounds, selection: Selection, most: int) -> Explanation:
         status=selection.status,
         why=_why(grounds, selection, same),
         value=moves.value,
-        upper_bound=selection.upper_bound if same else math.inf,  # it bounds what was believed then
+        upper_bound=selection.upper_bound if same else math.inf,  # else it is about earlier beliefs
         same=same,
         arms=picked_arms(moves, most),
         groups=groups,
@@ -48,7 +48,7 @@ def explained(grounds: Grounds, selection: Selection, most: int) -> Explanation:
 
 
 def checked_selection(round: Any, selection: Any, most: Any) -> tuple[Round, Selection, int]:
-    """The arguments of ``explain``, if the selection can be one of this round: its arms and groups are."""
+    """The arguments of ``explain``, refused unless arms and groups of the selection belong to the round."""
     checked_round(round)
     instance("selection", selection, Selection, "a superarm.Selection")
     grouping = round.grouping
@@ -66,7 +66,7 @@ def checked_selection(round: Any, selection: Any, most: Any) -> tuple[Round, Sel
 def _why(grounds: Grounds, selection: Selection, same: bool) -> str:
     if same or (selection.kind is None and grounds.certifies):
         return grounds.why(selection)
-    return f"When it was picked: {(selection.kind or selection.status).value}"  # the grounds of then are gone
+    return f"When it was picked: {(selection.kind or selection.status).value}"  # the beliefs at that time are gone
 
 
 def _is_same(grounds: Grounds, selection: Selection, arms: IntArray) -> bool:

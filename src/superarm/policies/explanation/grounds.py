@@ -1,4 +1,4 @@
-"""What explaining asks of a policy: how it judged a round."""
+"""The contract between an explanation and a policy: how the policy judged a round."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from superarm.selection import Selection, TouchedGroup
 
 
 class Grounds(Protocol):
-    """On what grounds a policy, as it is now, picks in one round."""
+    """The grounds on which a policy, as it is now, picks in one round."""
 
     @property
     def policy(self) -> str:
@@ -21,42 +21,42 @@ class Grounds(Protocol):
 
     @property
     def round(self) -> Round:
-        """As the policy took it."""
+        """The round as the policy read it."""
         ...
 
     @property
     def belief(self) -> Belief:
-        """(M,)."""
+        """The belief about all arms, (M,)."""
         ...
 
     @property
     def index(self) -> Array:
-        """(M,) of the first outcome."""
+        """(M,) the index of the first outcome."""
         ...
 
     @property
     def satisfying(self) -> Array | None:
-        """(M,) of the second outcome; None where the policy has none."""
+        """(M,) the index of the second outcome; None if the policy has none."""
         ...
 
     @property
     def order(self) -> IntArray:
-        """(M,) of ties."""
+        """(M,) the arms in the order in which ties are broken."""
         ...
 
     @property
     def decided(self) -> Selection:
-        """What the policy picks."""
+        """The selection that the policy makes."""
         ...
 
     @property
     def eps(self) -> float:
-        """Risk up to which a promise counts as kept."""
+        """The risk up to which a promise counts as kept."""
         ...
 
     @property
     def known(self) -> Known:
-        """What was known."""
+        """What the policy knew."""
         ...
 
     @property
@@ -73,11 +73,11 @@ class Grounds(Protocol):
         ...
 
     def answer(self, round: Round) -> Selection:
-        """What the policy picks in the same round with other promises."""
+        """The selection that the policy makes in the same round with other promises."""
         ...
 
     def why(self, selection: Selection) -> str:
-        """Why a round was of the kind that the selection says, in words."""
+        """Why the selection is of its kind, in words."""
         ...
 
     def unsought(self, selection: Selection) -> str:

@@ -81,7 +81,7 @@ class ExplainedGroup:
 
 
 def explained_groups(moves: Moves, touched: tuple[TouchedGroup, ...], prices: Prices) -> tuple[ExplainedGroup, ...]:
-    """The touched groups, those with the least margin first; prices are worked out for as many as they may be."""
+    """The touched groups, those with the least margin first; ``prices`` limits how many prices are computed."""
     round, promised = moves.round, _promises(moves.round)
     found = []
     for group in sorted(touched, key=_tightness):
@@ -111,14 +111,14 @@ def _tightness(group: TouchedGroup) -> tuple[float, float]:
 
 
 def _name(reward: object) -> str:
-    """A group reward in a word or two; what it holds of every arm is left out."""
+    """A group reward in a word or two, without what it holds for every arm."""
     function = getattr(reward, "function", None)
     inner = "" if function is None else f"({getattr(function, '__name__', 'function')})"
     return f"{type(reward).__name__}{inner}"
 
 
 class Prices:
-    """Works out what promises cost, of each group once, and of ``most`` groups at most."""
+    """Computes the prices of promises, once for each group and for at most ``most`` groups."""
 
     def __init__(self, moves: Moves, most: int) -> None:
         self.moves, self.most = moves, most
@@ -132,11 +132,12 @@ class Prices:
         """The price of the promise to the group at this position, or why there is none."""
         if group not in self._found:
             if len(self._found) >= self.most:
-                return None, f"not worked out beyond the {self.most} with the least margin"
+                return None, f"computed only for the {self.most} with the least margin"
             self._found[group] = self._price(group)
         return self._found[group]
 
     def _price(self, group: int) -> tuple[Price | None, str | None]:
+        """The price by the policy's answer to the same round without this promise, or why there is none."""
         moves = self.moves
         try:
             found = moves.grounds.answer(without_promise(moves.round, group))
@@ -144,7 +145,7 @@ class Prices:
             return None, f"no oracle can answer the round without it: {error}"
         arms = np.sort(found.arms)
         worth = moves.worth(arms)
-        # A bound is on u at the index that the answer was found at, which is this one in all but a start-up.
+        # The bound is on u at the index of the answer, which is this index except in a start-up.
         bounded = found.value == worth and found.upper_bound < math.inf
         price = Price(
             gain=worth - moves.value,

@@ -66,6 +66,7 @@ def runners_up(moves: Moves, most: int, prices: Prices, unsought: str, *, waits:
 
 
 def _runner_up(moves: Moves, unit: Unit, prices: Prices, unsought: str, waits: bool) -> RunnerUp:
+    """A unit that was not picked, why not, and the price of the promise that stands against it."""
     round, belief = moves.round, moves.grounds.belief
     reason, sentence, group = _why_not(moves, unit, unsought, waits)
     price = None

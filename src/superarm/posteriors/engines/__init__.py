@@ -1,1 +1,1 @@
-"""What the posteriors compute with: scalar Gaussian processes in several forms."""
+"""The engines of the posteriors: scalar Gaussian processes in several forms."""

@@ -16,7 +16,7 @@ from superarm.storage import storable
 
 # Distinct points below which the exact form is fast anyway.
 FEWEST = 200
-# Distinct points above which a factor is out of reach, and low rank stays with the error that it states.
+# Distinct points above which a factor is too expensive, and low rank stays with the error that it states.
 MOST = 10_000
 
 
@@ -26,7 +26,7 @@ class AdaptiveEngine:
     """An engine that changes its form as data arrive; the choice depends on the data alone."""
 
     inner: ExactEngine | StateSpaceEngine | LowRankEngine | BoundedEngine
-    look: int  # distinct points at which the rank is looked at again
+    look: int  # distinct points at which the rank is examined again
     columns: int  # of values
 
     @staticmethod
@@ -50,11 +50,11 @@ class AdaptiveEngine:
         if isinstance(self.inner, ExactEngine):
             return self.inner.error_bound(least_noise)
         if isinstance(self.inner, BoundedEngine):
-            return math.inf  # none is known
+            return math.inf  # no bound is known
         return self.inner.error_bound if isinstance(self.inner, LowRankEngine) else 0.0
 
     def form(self, least_noise: float) -> str:
-        """What the engine computes with, and its error where there is one."""
+        """The form that the engine computes with, and its error if it has one."""
         if isinstance(self.inner, StateSpaceEngine):
             return "state space"
         if isinstance(self.inner, BoundedEngine):
@@ -73,7 +73,7 @@ class AdaptiveEngine:
         kernel, columns = self.inner.kernel, len(self.inner.within)
         if self.inner.distinct == 0 and on_the_line(kernel, batch.points.shape[1]):
             return replace(self, inner=StateSpaceEngine.empty(kernel, columns).condition(batch, data))
-        # Looked at before the factor grows: a first batch may be too large for one.
+        # Examined before the factor grows: a first batch may be too large for one.
         n = self.inner.distinct + int((~batch.present().known).sum())
         if n >= self.look:
             # Products with the basis, both for features and to whiten them, cost as much as the factor at n / 2.
@@ -92,11 +92,11 @@ class AdaptiveEngine:
             return replace(self, inner=exact, look=2 * n)
         if n < self.look:
             return replace(self, inner=inner)
-        # There is more room now for a basis that represents what is all around the data as well.
+        # With more points there is room for a basis that also represents the space around the data.
         return replace(self, inner=LowRankEngine.of(kernel, data().present(), n // 3) or inner, look=2 * n)
 
     def bounded(self, data: Data) -> AdaptiveEngine:
-        """In bounded form, for good, where the cost of the present one grows with the data."""
+        """The engine in bounded form, permanently, if the cost of its present form grows with the data."""
         if not isinstance(self.inner, ExactEngine):
             return self
         return replace(self, inner=BoundedEngine.of(self.inner.kernel, data().present()))

@@ -1,9 +1,10 @@
 """A posterior on a bounded number of points, for data that no small basis represents to rounding.
 
-f = g + h, where g is what the basis spans and h, of variance delta(x), is the rest. h is taken as independent between
-the data, and between the data and all else (Snelson and Ghahramani 2006): an outcome at x_i tells of g with a noise of
-s2_i + delta_i. Among the points that are asked for together h keeps its covariance. So nothing is claimed to be known
-that the basis cannot hold: where it is poor, uncertainty stays. Time and memory do not grow with the data.
+f = g + h, where g is in the span of the basis and h, of variance delta(x), is the rest. h is taken as independent
+between the data, and between the data and all other points (Snelson and Ghahramani 2006): an outcome at x_i informs
+about g with a noise of s2_i + delta_i. Among points that are asked for together h keeps its covariance. So the engine
+never claims to know what the basis cannot represent: where it is poor, uncertainty stays. Time and memory do not grow
+with the data.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from superarm.storage import storable
 FIRST = 300  # most points of the first basis
 MOST = 400  # most points ever
 POOR = 0.01  # share of the prior variance above which a point joins the first basis
-NEW = 0.1  # the same of points that join later, as those of a group that was never seen
+NEW = 0.1  # the same for points that join later, for instance of a new group
 
 
 @storable

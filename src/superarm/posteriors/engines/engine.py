@@ -1,4 +1,4 @@
-"""What the posteriors compute with: a scalar Gaussian process on points, for q columns of values.
+"""The contract of an engine: a scalar Gaussian process on points, for q columns of values.
 
 An engine knows nothing of outputs. A point is a context, or a context with the number of an output when
 the two are correlated; :mod:`superarm.posteriors.two_outputs` decides.
@@ -84,7 +84,7 @@ Data: TypeAlias = Callable[[], Observations]  # gives all that an engine has see
 class Engine(Protocol):
     """Posterior of a scalar process of prior mean zero; immutable.
 
-    Data that it seldom needs it asks for: the caller keeps them.
+    The caller keeps the data; an engine asks for them when it needs them, which is seldom.
     """
 
     @property

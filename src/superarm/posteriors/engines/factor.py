@@ -128,7 +128,7 @@ class Factor:
     def project(self, kernel: Kernel, x: Array) -> tuple[Array, Array]:
         """z^T V ``(m, q)`` and the sums of squares of the columns of V ``(m,)``, for x ``(m, P)``.
 
-        What is said of a row of x depends on that row alone, in every bit.
+        The results for a row of x depend on that row alone, in every bit.
         """
         n, q = self.z.shape
         mean, explained = np.empty((len(x), q)), np.empty(len(x))

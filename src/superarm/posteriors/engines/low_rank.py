@@ -1,6 +1,6 @@
-"""The posterior on a basis that represents the prior to rounding: nearly exact, and it says how nearly.
+"""The posterior on a basis that represents the prior to rounding: nearly exact, with a bound on its error.
 
-How far it can be from the exact one, from what it knows itself:
+The derivation of the bound, from quantities that the engine knows:
 
 f = g + h with independent g, which the features phi span, and h, the residual, Var h(x) = delta(x). The low-rank
 posterior is exact for g; it takes h at a candidate as independent of the data. With noise variances N = diag(s2_i),
@@ -50,7 +50,7 @@ EXACTNESS = 1e-6
 COMPLETE = 1e-14
 # Residual share above which a larger basis would help a candidate.
 IMPROVABLE = 1e-12
-# Points that tell whether a basis will be small before all of them are looked at.
+# Points on which the size of a basis is estimated before all points are used.
 SAMPLE = 500
 # Share by which a box around the data is enlarged on every side.
 MARGIN = 0.05
@@ -106,7 +106,7 @@ class LowRankEngine:
 
     @property
     def needs_data(self) -> bool:
-        """Whether they are still asked for."""
+        """Whether the engine may still ask for them."""
         return self.distinct <= REMEMBERED and not self.released
 
     @property
@@ -220,7 +220,7 @@ def complete_pivots(kernel: Kernel, basis: Basis, points: Array, most: int) -> A
 def _around(kernel: Kernel, points: Array) -> Array:
     """Points spread evenly over the box that holds the given ones, a little enlarged.
 
-    What was picked before does not stand for all that may be asked for: policies leave whole regions alone.
+    Picked points do not represent all that may be asked for: policies leave whole regions alone.
     """
     if isinstance(kernel, PointKernel):
         return both_points(_around(kernel.outputs.kernel, points[:, :-1]))

@@ -6,7 +6,7 @@ Here a column, one point each, meets the same arithmetic whichever others come w
 
 - the number of columns is filled up to whole tiles, with copies of the last point;
 - inner sums are cut at DEPTH, as every kernel adds so many terms in one order;
-- whoever asks lets one thread do it, ``suited_to(0)``: several cut rows and columns anywhere.
+- the caller restricts products to one thread, by ``suited_to(0)``: several would cut rows and columns anywhere.
 
 All of this was found by comparing; ``tests/posteriors/test_batches.py`` compares again.
 """

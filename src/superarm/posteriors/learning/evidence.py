@@ -31,8 +31,8 @@ def evidence_of_means(
         derivatives by the logarithm of the standard deviation of the noise of each point, ``(n,)``
 
     None where the covariance cannot be factored. ``room`` ``(2, n, n)`` is memory to work in. The variances of the
-    noise of one value are those of the data, or ``noise``, ``(n,)``. Who does not climb needs
-    no gradients, which take most of the time; they are 0 then.
+    noise of one value are those of the data, or ``noise``, ``(n,)``. Gradients take most of the time; without
+    ``climbs`` they are left at 0.
     """
     n, q = data.means.shape
     noise = (data.noise if noise is None else noise) / data.precision
@@ -65,7 +65,8 @@ def evidence_within(data: Observations, noise: Array | None = None) -> tuple[flo
     """Log density of the repeats given their means, and its derivatives by each log noise ``(n,)``.
 
     The variances of the noise are those of the data, or ``noise``, ``(n,)``.
-    It tells about the noise whatever the kernel is, and costs nothing: see :meth:`Observations.within`.
+    This part of the evidence is about the noise alone, whatever the kernel, and is cheap:
+    see :meth:`Observations.within`.
     """
     q, noise = data.means.shape[1], data.noise if noise is None else noise
     return float(data.within(noise).sum()), data.scatters.sum(axis=1) / noise - q * (data.counts - 1.0)

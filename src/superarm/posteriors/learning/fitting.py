@@ -52,7 +52,7 @@ def learned(state: TwoOutputs, learning: Learning, seed: Seed) -> TwoOutputs:
 
 
 def _limits(problem: Problem, found: Fit, learning: Learning, of: str) -> dict[str, str]:
-    """Of every hyperparameter at its limit, what it is and which limit that was, and what to do about it."""
+    """What to do about each hyperparameter at its limit, by a text that says its value and that limit."""
     own = "" if isinstance(problem.kernel, PointKernel) else "kernel."
     called = [f"{own}{name}{of}" for name in names(problem.kernel)]
     limits = ["reach"] * len(called) + ["noise_reach"] * len(problem.noise)
@@ -68,7 +68,7 @@ def _limits(problem: Problem, found: Fit, learning: Learning, of: str) -> dict[s
 
 
 def _problems(state: TwoOutputs, at_most: int) -> list[Problem]:
-    """What is to be learnt: everything of correlated or tied outputs together, else output by output."""
+    """The problems to solve: one for correlated or tied outputs, else one for each output."""
     given, everything = state.given, state.observed()
     if state.joint:
         parts = [[_joint_part(everything[0], at_most)]]
@@ -95,7 +95,7 @@ def _models(outputs: Outputs, noise: tuple[float, float], tied: bool) -> list[Mo
 
 
 def _joint_part(data: Observations, at_most: int) -> Part:
-    """Contexts are used with both their outputs, or nothing would tell how these are related."""
+    """Every context used comes with both its outputs: only pairs show how the outputs are related."""
     n = len(data.points) // 2
     rows = subset(data.points[:n, :-1], max(1, at_most // 2))
     return Part(seen=data.present(), used=data.at(np.concatenate([rows, n + rows])).present())

@@ -11,7 +11,7 @@ from superarm.errors import InvalidArgument, safe_repr
 from superarm.posteriors.posterior import Posterior
 from superarm.storage import storable
 
-MOST = 2.0**62  # of factors and numbers: more would mean nothing
+MOST = 2.0**62  # largest factor or number that is accepted: beyond, nothing changes
 
 
 @storable(upgrade=lambda fields: {"seasons": (), **fields})

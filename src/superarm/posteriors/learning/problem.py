@@ -26,11 +26,11 @@ CLIMBS = 2
 STEPS = 50
 # Relative change of the objective at which a climb stops: 0.01 in 100, less than data can tell.
 CONVERGED = 1e-4
-# Hyperparameters that are not more probable by this (in the logarithm) are not worth a new factor.
+# Gain in log probability below which new hyperparameters are not worth a new factor.
 WORTHWHILE = 0.05
-# Distance from a limit, in logarithms, at which a hyperparameter wants to be beyond it.
+# Distance from a limit, in logarithms, within which a hyperparameter counts as stopped by it.
 AT_THE_LIMIT = 1e-6
-# The objective, to be minimised, of hyperparameters that give no finite density.
+# The objective (it is minimised) where hyperparameters give no finite density.
 HOPELESS = 1e25
 # Features beyond count as this: squares of their distances are numbers.
 FARTHEST = 1e140
@@ -41,8 +41,8 @@ class Part:
     """Collapsed outcomes that one covariance matrix explains."""
 
     used: Observations  # the points that enter the matrix
-    seen: Observations  # all points; their repeats tell about the noise
-    noise: RowNoise | None = None  # where it differs from value to value, of which none are collapsed then
+    seen: Observations  # all points; their repeats inform about the noise
+    noise: RowNoise | None = None  # where it differs from value to value; then no values are collapsed
 
     @cached_property
     def room(self) -> Array:
@@ -51,7 +51,7 @@ class Part:
 
     @staticmethod
     def of(data: Observations, at_most: int) -> Part:
-        """The points that have a value, and of these at most so many for the matrix."""
+        """The points that have a value, at most ``at_most`` of them for the matrix."""
         seen = data.present()
         return Part(seen=seen, used=seen.at(subset(seen.points, at_most)))
 
@@ -89,7 +89,7 @@ class Problem:
     def evidence(self, theta: Array, *, climbs: bool = True) -> tuple[float, Array] | None:
         """Log density of the outcomes and its gradient ``(p,)``; None where the covariance cannot be factored.
 
-        Who does not climb gets a gradient that means nothing, in less time.
+        Without ``climbs`` it takes less time, and the gradient means nothing.
         """
         split = len(theta) - len(self.noise)
         try:
@@ -124,11 +124,11 @@ class Problem:
 
     @cached_property
     def _noises(self) -> list[tuple[IntArray, IntArray]]:
-        """Of every part, which noise each point has of those in the matrix, and of all."""
+        """For each part: the number of the noise of every point in the matrix, and of every point."""
         return [(self._noise_of(part.used), self._noise_of(part.seen)) for part in self.parts]
 
     def _noise_of(self, data: Observations) -> IntArray:
-        """Which noise each point has: that of its output, where there are two."""
+        """The number of each point's noise: that of its output where there are two, else 0."""
         return (data.points[:, -1] if len(self.noise) == 2 else np.zeros(len(data.points))).astype(np.intp)
 
     def prior(self, learning: Learning) -> tuple[Array, Array]:
@@ -151,19 +151,19 @@ class Fit:
     kernel: Kernel
     noise: tuple[float, ...]
     evidence: float
-    before: float  # the same of the hyperparameters that the problem came with
+    before: float  # the evidence at the hyperparameters that the problem came with
     limited: Mask = field(default_factory=lambda: np.empty(0, dtype=np.bool_))  # (p,) which ended at a limit
 
     @property
     def worthwhile(self) -> bool:
-        """Whether it is enough better than what the problem came with to be worth a new factor."""
+        """Whether it is so much better than what the problem came with that a new factor pays."""
         return self.evidence > self.before + WORTHWHILE
 
 
 def fit(problem: Problem, learning: Learning, rng: np.random.Generator, climbs: int = CLIMBS) -> Fit:
     """The best hyperparameters found, never worse than the present ones; with fewer than ``least`` outcomes these.
 
-    It climbs from so many of the starting points, the best ones.
+    It climbs from the best ``climbs`` starting points.
     """
     present = theta_of(problem.kernel, problem.noise)
     spread, reach = problem.prior(learning)
@@ -175,7 +175,7 @@ def fit(problem: Problem, learning: Learning, rng: np.random.Generator, climbs: 
     def objective(values: Array) -> tuple[float, Array]:
         """What is minimised, as a function of the free hyperparameters."""
         nonlocal best, least
-        if (bits := values.tobytes()) in known:  # a climb begins where its start was looked at
+        if (bits := values.tobytes()) in known:  # every start was evaluated before its climb begins
             return known[bits]
         theta = present.copy()
         theta[free] = values
@@ -211,7 +211,7 @@ def fit(problem: Problem, learning: Learning, rng: np.random.Generator, climbs: 
 
 
 def _uneven(kernel: Kernel, part: Part, noise: RowNoise, usual: float, climbs: bool) -> tuple[float, Array] | None:
-    """The same of single values with a noise for each: what is known of it does not follow the one that is learnt."""
+    """The same for single values with a noise each; only noises that are not known change with the learnt one."""
     means = evidence_of_means(kernel, part.used, part.room, noise=noise.variance(usual), climbs=climbs)
     if means is None:
         return None
@@ -221,7 +221,7 @@ def _uneven(kernel: Kernel, part: Part, noise: RowNoise, usual: float, climbs: b
 def _climb(
     objective: Callable[[Array], tuple[float, Array]], starts: Array, low: Array, high: Array, climbs: int
 ) -> None:
-    """Descend from the best of the starts ``(s, p)``; the objective itself notes where it was least."""
+    """Descend from the best of the starts ``(s, p)``; the objective itself remembers its least point."""
     # scipy.optimize takes long to import, and most policies learn nothing.
     from scipy.optimize import Bounds, minimize
 
@@ -244,10 +244,10 @@ def theta_of(kernel: Kernel, noise: tuple[float, ...]) -> Array:
 
 
 def subset(contexts: Array, at_most: int) -> IntArray:
-    """Rows of distinct contexts ``(n, D)``, at most so many: the first half, and their nearest neighbours.
+    """At most ``at_most`` rows of distinct contexts ``(n, D)``: the first half, and their nearest neighbours.
 
-    A history keeps its contexts in the order of their fingerprints, so that the first ones are a random subset, the
-    same however they arrived. Neighbours are judged with every dimension scaled by its standard deviation.
+    A history keeps its contexts in the order of their fingerprints, so the first ones are a random subset, the same
+    however they arrived. Neighbours are judged with every dimension scaled by its standard deviation.
     """
     n, half = len(contexts), at_most // 2
     if n <= at_most:

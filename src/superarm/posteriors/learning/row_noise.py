@@ -11,21 +11,21 @@ from superarm.arguments import Array, IntArray, Mask
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowNoise:
-    """Noise of n outcomes: the variance that is known of each, and what that of the others is multiplied by."""
+    """Noise variances of n outcomes: some are known, the others are multiples of the usual variance."""
 
-    known: Array  # (n,) 0 where it is not
-    relative: Array  # (n,)
+    known: Array  # (n,) the variance, 0 where it is not known
+    relative: Array  # (n,) the multiple of the usual variance where it is not
 
     def at(self, rows: IntArray) -> RowNoise:
-        """Of some of them."""
+        """The noise of these rows alone."""
         return RowNoise(known=self.known[rows], relative=self.relative[rows])
 
     @property
     def free(self) -> Mask:
-        """(n,) which outcomes have a noise that is learnt."""
+        """(n,) which outcomes have a noise that follows the learnt one."""
         free: Mask = self.known == 0.0
         return free
 
     def variance(self, usual: Array | float) -> Array:
-        """(n,) of each, where those not known have the ``usual`` one, times what is relative to it."""
+        """(n,) the variance of each: the one known, or its multiple of the ``usual`` one."""
         return np.where(self.free, usual * self.relative, self.known)

@@ -1,4 +1,4 @@
-"""Breaks: when outcomes lie far from what was believed, and from which round on the past says nothing of them.
+"""Breaks: rounds from which on the past says nothing about the outcomes, because the truth has changed.
 
 There are two steps, because the second is expensive. An :class:`Alarm` adds up, round by round, how much more probable
 the outcomes are if all variances were twice those believed. Where it rings, :func:`break_in` asks from which of the
@@ -17,6 +17,7 @@ from scipy.linalg import solve_triangular
 from superarm.arguments import Array
 from superarm.compiled import suited_to
 from superarm.kernels.kernel import Kernel
+from superarm.posteriors.given_noise import with_usual
 from superarm.posteriors.learning.row_noise import RowNoise
 from superarm.posteriors.model.log import Log
 from superarm.posteriors.model.noise import row_noise
@@ -25,21 +26,21 @@ from superarm.posteriors.posterior import Belief
 from superarm.storage import storable
 
 T = TypeVar("T")
-Pair = tuple[T, T]  # of both outputs
+Pair = tuple[T, T]  # one for each output
 
-WIDER = 2.0  # times the variance believed that the alarm compares with
-MOST_SAID = 3.0  # nats that one outcome says, at most
+WIDER = 2.0  # factor on the believed variances under which the alarm judges outcomes again
+MOST_SAID = 3.0  # most nats that one outcome adds to the alarm
 RINGS = 3.0  # nats from which on the alarm rings
-LOUDEST = 48.0  # nats that it may need, after it rang in vain
+LOUDEST = 48.0  # most nats that it may need to ring, after it rang in vain
 BROKEN = 10.0  # nats by which outcomes must be more probable without the past
-BROKE_TOO = 2.0  # the same where the other output broke
-LATEST = (1, 2, 3, 5, 9, 17)  # of the last so many rounds a break may be the first
-RECENT = 80  # rows, the latest, that are looked at in any case
-MATURE = 6  # rounds that must lie before a break: first it takes some to see how groups differ
-ENOUGH = 40  # rows that must lie before a break: of fewer, noise is hardly known, and its guess may be far too small
-OLDER = 200  # rows of all that are looked at beside them, at most
+BROKE_TOO = 2.0  # the same if the other output broke
+LATEST = (1, 2, 3, 5, 9, 17)  # a break may begin with the first of the last so many rounds
+RECENT = 80  # latest rows, all of which are judged
+OLDER = 200  # most rows judged beside these, sampled from all
+MATURE = 6  # rounds that must lie before a break: it takes some to see how groups differ
+ENOUGH = 40  # rows that must lie before a break: with fewer the noise is hardly known, and its guess may be too small
 TAILS = 3.669  # as in the watch: innovations count by the density of t with 5 degrees of freedom
-FARTHEST = 1e3  # standard deviations; a value farther off is beyond the model with any past
+FARTHEST = 1e3  # standard deviations; a value farther off is beyond the model with or without the past
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,33 +48,32 @@ class Break:
     """The round from which on the past says nothing, and by how much outcomes are more probable without it."""
 
     t: int
-    nats: float  # by tails that are heavy
-    normal: float  # by normal densities, as other structure is judged
+    nats: float  # with heavy tails
+    normal: float  # with normal densities, by which other structure is judged
 
 
 @storable
 @dataclass(frozen=True, kw_only=True)
 class Alarm:
-    """For each output the nats by which wider variances are more probable, no less than 0, and what makes it ring."""
+    """Adds up, for each output, how much more probable outcomes are under wider variances than under the belief."""
 
-    nats: tuple[float, float] = (0.0, 0.0)
-    needed: float = RINGS
+    nats: tuple[float, float] = (0.0, 0.0)  # at least 0
+    needed: float = RINGS  # nats above which it rings
 
-    def after(self, belief: Belief, noise: Pair[float], values: Array, told: Array | None = None) -> Alarm:
-        """When outcomes (k, 2), NaN where none came, were seen that a belief (k, 2) did not know.
+    def after(self, belief: Belief, usual: Pair[float], values: Array, noise: Array | None = None) -> Alarm:
+        """The alarm after outcomes (k, 2), NaN where none came, judged by the belief (k, 2) before them.
 
-        Their noise is the usual one, ``noise``, or what is ``told``, (k, 2), where that is a number.
+        Their noise is the ``usual`` one, except where ``noise``, (k, 2), is a number.
         """
-        usual = np.broadcast_to(noise, values.shape)
-        each = usual if told is None else np.where(np.isnan(told), usual, told)
+        noises = with_usual(noise, usual, values.shape)
         now = []
         for output in (0, 1):
             came = ~np.isnan(values[:, output])
-            variance = np.square(belief.std[came, output]) + np.square(each[came, output])
+            variance = np.square(belief.std[came, output]) + np.square(noises[came, output])
             with np.errstate(over="ignore"):
                 squares = np.square(values[came, output] - belief.mean[came, output]) / variance
-            said = 0.5 * (1.0 - 1.0 / WIDER) * squares - 0.5 * math.log(WIDER)
-            now.append(min(max(0.0, self.nats[output] + float(np.minimum(said, MOST_SAID).sum())), LOUDEST))
+            nats = 0.5 * (1.0 - 1.0 / WIDER) * squares - 0.5 * math.log(WIDER)
+            now.append(min(max(0.0, self.nats[output] + float(np.minimum(nats, MOST_SAID).sum())), LOUDEST))
         return replace(self, nats=(now[0], now[1]))
 
     @property
@@ -94,11 +94,11 @@ SILENT = Alarm()
 
 
 def breaks(log: Log, shapes: Pair[Shape], noise: Pair[float], belief: Belief | None, alarm: Alarm) -> dict[int, Break]:
-    """Of the outputs that the alarm rings for, or one of them does and the other broke, those that broke.
+    """The outputs that broke, among those for which the alarm rings; if one broke, the other is judged too.
 
     Noise is taken to be at least what was given, ``noise``. Where outcomes happened to be all alike, as clicks may be,
     the learnt noise is very small, and the first outcome that differs would look like a break. ``belief`` at all rows
-    of the log decides it where it is uneven.
+    of the log decides the noise where it is uneven.
     """
     found: dict[int, Break] = {}
     for output in (0, 1, 0):
@@ -111,14 +111,14 @@ def breaks(log: Log, shapes: Pair[Shape], noise: Pair[float], belief: Belief | N
 
 
 def noise_at(log: Log, output: int, shape: Shape, belief: Belief | None) -> RowNoise | None:
-    """Of all rows of the log, where it is uneven; a belief there is needed then."""
+    """The noise at all rows of the log, given the belief there; None, for even noise, without a belief."""
     if belief is None:
         return None
     return row_noise(shape, log.noise[:, output], belief.mean[:, output], belief.std[:, output])
 
 
 def break_in(log: Log, output: int, shape: Shape, belief: Belief | None = None) -> Break | None:
-    """Where the past says least of an output, if it does; None where too little was seen before."""
+    """The likeliest break of an output, however unlikely; None if too little was seen before any."""
     rows = np.union1d(log.sample(output, OLDER), np.flatnonzero(log.present[:, output])[-RECENT:])
     rows = rows[np.argsort(log.rounds[rows], kind="stable")]
     uneven = noise_at(log, output, shape, belief)
@@ -130,10 +130,10 @@ def break_in(log: Log, output: int, shape: Shape, belief: Belief | None = None) 
 
 
 def _break(kernel: Kernel, noise: Array, points: Array, values: Array, rounds: Array) -> Break | None:
-    """The same of values, (n,), around the prior mean at points, (n, P), seen in rounds, (n,), ascending.
+    """The same for values, (n,), less their prior mean, at points, (n, P), seen in rounds, (n,), ascending.
 
     ``noise``, (n,), are variances. With z_i the innovation of a row given those before it, the density of all rows is
-    the product of those of the z_i; of a break the rows from there on have innovations among themselves alone.
+    the product of those of the z_i. After a break, a row's innovation is given only the rows since the break.
     """
     covariance = kernel(points, points)
     covariance.flat[:: len(values) + 1] += noise
@@ -155,7 +155,7 @@ def _break(kernel: Kernel, noise: Array, points: Array, values: Array, rounds: A
 
 
 def _log_densities(covariance: Array, values: Array) -> Array | None:
-    """Of every value given those before it, but for a constant each, by heavy tails and by normal ones, ``(2, n)``.
+    """Of every value given those before it, up to a constant: with heavy tails and with normal ones, ``(2, n)``.
 
     None where the covariance has no factor.
     """

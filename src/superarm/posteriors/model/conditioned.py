@@ -16,8 +16,8 @@ from superarm.posteriors.model.standing import AroundThresholds
 from superarm.posteriors.outputs import Independent
 from superarm.posteriors.posterior import Belief, Posterior
 
-LEAST = 10  # outcomes before they are taken to be 0 or 1, or counts
-AGAIN = 400  # rows up to which the noise is worked out a second time
+LEAST = 10  # outcomes needed to recognise clicks or counts
+AGAIN = 400  # rows up to which uneven noise is computed a second time
 TRUST = 4.0  # nats by which outcomes must be more probable with learnt hyperparameters than with those given
 
 Own = GaussianProcess | ExactPosterior
@@ -27,9 +27,8 @@ Shapes = tuple[Shape, Shape]
 def posterior_of(shapes: Shapes, log: Log, columns: int, belief: Belief | None = None) -> GaussianProcess:
     """The posterior given all rows of the log, which has ``columns`` columns beside the features.
 
-    ``belief`` at these rows is where uneven noise begins. The belief under the shapes determines the noise, and the
-    noise determines the belief. Two iterations are near enough; with many rows one is enough, because they determine
-    the belief already.
+    Uneven noise and the belief determine each other: ``belief`` at these rows is where the iteration starts. Two steps
+    are near enough; with many rows one is, because these determine the belief already.
     """
     first, second = shapes
     dimension = log.contexts.shape[1]
@@ -43,21 +42,21 @@ def posterior_of(shapes: Shapes, log: Log, columns: int, belief: Belief | None =
     points, values = log.points(columns), np.where(log.present, log.values, np.nan)
     if belief is None:
         return prior.condition(points, values)
-    begun = prior.condition(points, values, noises(shapes, log.noise, belief))
+    posterior = prior.condition(points, values, noises(shapes, log.noise, belief))
     if len(log) > AGAIN:
-        return begun
-    return prior.condition(points, values, noises(shapes, log.noise, begun.predict(points)))
+        return posterior
+    return prior.condition(points, values, noises(shapes, log.noise, posterior.predict(points)))
 
 
 def _mean(shapes: Shapes, dimension: int) -> tuple[float, float] | AroundThresholds:
-    """Of both outputs before any outcome."""
+    """Prior mean of both outputs."""
     first, second = shapes
     mean = (first.mean, second.mean)
     return mean if second.promised is None else AroundThresholds(mean=mean, promised=second.promised, column=dimension)
 
 
 def belief_at(posterior: Posterior | None, log: Log, columns: int) -> Belief:
-    """What is believed at all rows of the log; before anything is, the mean of the outcomes and their scatter."""
+    """The belief at all rows of the log; without a posterior, the mean and standard deviation of the outcomes."""
     if posterior is not None:
         return posterior.predict(log.points(columns))
     came = [log.outcomes(j) if log.present[:, j].any() else np.zeros(1) for j in (0, 1)]
@@ -67,7 +66,7 @@ def belief_at(posterior: Posterior | None, log: Log, columns: int) -> Belief:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a log, and what is believed of them: worked out once, and only where it is asked for."""
+    """The rows of a log and the belief about them, computed once and only if it is asked for."""
 
     posterior: Posterior | None
     log: Log
@@ -75,14 +74,14 @@ class Rows:
 
     @cached_property
     def belief(self) -> Belief:
-        """At all rows of the log."""
+        """The belief at all rows of the log."""
         return belief_at(self.posterior, self.log, self.columns)
 
 
 def kind_of(declared: str | None, rows: Rows, output: int, now: Shape | None) -> str:
-    """What kind of outcomes an output has: as declared, or as they look and, believed as they are, scatter.
+    """The kind of an output's outcomes: as declared, or as recognised; counts must also scatter as counts.
 
-    ``now`` is its present shape, which says how noisy each is.
+    ``now`` is its present shape, which says how noisy each outcome is.
     """
     log = rows.log
     kind = declared or recognised(log.outcomes(output), LEAST)
@@ -98,7 +97,7 @@ def kind_of(declared: str | None, rows: Rows, output: int, now: Shape | None) ->
 
 
 def shapes_of(posterior: Own, given: Shapes) -> Shapes:
-    """What was given, with the hyperparameters that the posterior has learnt."""
+    """The given shapes, with the hyperparameters that the posterior has learnt."""
     state = posterior.state
     assert isinstance(state.outputs, Independent)
     (first, second), noise = given, state.noise_std
@@ -111,8 +110,8 @@ def shapes_of(posterior: Own, given: Shapes) -> Shapes:
 def trusted(learnt: Own) -> Own:
     """The posterior with the hyperparameters that were given, unless the learnt ones are far more probable.
 
-    Where the given ones are right, learnt ones look better by chance alone: by half of a chi-square with as many
-    degrees of freedom as hyperparameters. Certificates that rest on chance break.
+    Where the given ones are right, learnt ones look better by chance alone: by half a chi-square with as many degrees
+    of freedom as hyperparameters. Certificates that rest on such chance are broken too often.
     """
     given = learnt.rougher(1.0)
     return learnt if learnt.log_marginal_likelihood() > given.log_marginal_likelihood() + TRUST else given

@@ -1,4 +1,4 @@
-"""How many decisions have outcomes: schedules count these, however many calls report the outcomes of one."""
+"""The number of decisions with outcomes, which schedules count however many calls report the outcomes of one."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from superarm.round import Round
 from superarm.slim import SlimRound
 from superarm.storage import storable
 
-RECENT = 64  # decisions of which further outcomes are known to belong to them
+RECENT = 64  # latest decisions, whose further outcomes are recognised as theirs
 
 
 @storable
 @dataclass(frozen=True, kw_only=True)
 class Decisions:
-    """Rounds of which outcomes have come."""
+    """Rounds with outcomes: how many, and which were the latest."""
 
     count: int = 0
-    recent: tuple[int, ...] = ()  # checksums of the latest
+    recent: tuple[int, ...] = ()  # checksums of the latest rounds
 
     def _check_fields(self) -> None:
-        """No more are remembered than there were."""
+        """No more rounds are remembered than were counted."""
         if not len(self.recent) <= min(whole_number("count", self.count), RECENT):
             raise ValueError("decisions of no count")
 
     def after(self, round: Round) -> Decisions:
-        """With a round whose outcomes came; unchanged if the round was counted already."""
+        """The count after outcomes of a round; unchanged if the round was counted already."""
         checksum = checksum_of(round)
         if checksum in self.recent:
             return self
@@ -38,7 +38,7 @@ class Decisions:
 
 
 def checksum_of(round: Round) -> int:
-    """Tells a round from others of late."""
+    """A checksum that distinguishes recent rounds."""
     if isinstance(round, SlimRound):
         return round.whole.checksum
     contexts, columns = np.add(round.contexts, 0.0), round.columns

@@ -19,15 +19,15 @@ from superarm.posteriors.model.log import Log
 from superarm.posteriors.model.rivals import Change, Known, Rivals
 from superarm.posteriors.model.shape import Effects, Shape
 
-PROMISING = 0.5  # nats by which a first guess may fall behind what is needed and still be worth a fit
-MOST_ROWS = 200  # that shapes are judged on; their third power is the cost
-BRIEF = 3.0  # rounds: what is remembered for less is noise
-SIZES = (0.1, 1.0)  # of effects, as multiples of the first guess, that a first look compares
+PROMISING = 0.5  # nats by which a first guess may fall short of what is needed and still be worth a fit
+MOST_ROWS = 200  # rows that shapes are judged on; the cost is their third power
+BRIEF = 3.0  # rounds: a shorter memory is noise
+SIZES = (0.1, 1.0)  # sizes of effects that a first look compares, as multiples of the first guess
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Judgement:
-    """Shapes of one output judged on the same rows of a log."""
+    """Compares shapes of one output by their evidence on the same rows of a log."""
 
     log: Log
     output: int
@@ -35,7 +35,7 @@ class Judgement:
     learning: Learning
     rng: np.random.Generator
     rivals: Rivals
-    noise: RowNoise | None = None  # of these rows, where it differs
+    noise: RowNoise | None = None  # at these rows, where it is uneven
 
     @staticmethod
     def of(
@@ -47,7 +47,7 @@ class Judgement:
         noise: RowNoise | None = None,
         **known: Unpack[Known],
     ) -> Judgement:
-        """On a sample of the rows; ``noise`` is of all rows, ``known`` as :class:`Known` says."""
+        """Judge on a sample of the rows of the log; ``noise`` is that of all rows, ``known`` as in :class:`Known`."""
         rows = log.sample(output, min(learning.at_most, MOST_ROWS))
         rivals = Rivals(log=log, rows=rows, periods=learning.seasons, **known)
         noise = None if noise is None else noise.at(rows)
@@ -66,24 +66,24 @@ class Judgement:
         return now.learnt(result.kernel, result.noise[0]), result.evidence
 
     def trusted(self, learnt: Shape, given: Shape, nats: float) -> Shape:
-        """What was given, unless outcomes are more probable by so many nats with what was learnt."""
-        ours, theirs = (self._problem(shape, shape) for shape in (learnt, given))
-        found, before = (problem.evidence(problem.given) for problem in (ours, theirs))
+        """The given shape, unless outcomes are more probable by over ``nats`` under the learnt one."""
+        problems = (self._problem(shape, shape) for shape in (learnt, given))
+        found, before = (problem.evidence(problem.given) for problem in problems)
         better = before is None or (found is not None and found[0] > before[0] + nats)
         return learnt if better else given
 
     def best(self, now: Shape, given: Shape, *, guessed: bool = False) -> tuple[Shape, Shape]:
-        """The best of the present shape, which was fitted before, and its rivals, and what is given of it.
+        """The best of the present shape, which is fitted already, and its rivals; and its given shape.
 
-        Where the kernel was ``guessed``, whether 0-or-1 features are smooth ones is in question, too.
+        If the kernel was ``guessed``, it is also in question whether features of 0 and 1 belong to the smooth part.
         """
         changes = self.rivals.all(guessed=guessed)
         return self._best(now, given, changes)[:2]
 
     def drifting(self, now: Shape, given: Shape) -> tuple[Shape, Shape]:
-        """The present shape with a drift, and what is given of it; without a drift if something else explains more."""
+        """The present shape with a drift, and the given one; without a drift if group effects explain more."""
         if len(parameters(now.base)) != len(parameters(given.base)):
-            return now, given  # features are of another kind than before: that comes first
+            return now, given  # features have changed their kind: the next refit comes first
         now_here = replace(now, mean=given.mean, constant=given.constant)
         found, its_given, gained = self._best(now_here, given, (self.rivals.moves,))
         if not (found.memory or found.seasons) or self._best(now_here, given, (self.rivals.effects,))[2] > gained:
@@ -93,11 +93,11 @@ class Judgement:
     def without_break(self, now: Shape, given: Shape) -> float:
         """The nats by which outcomes are more probable with other group effects or seasons than the present ones."""
         given = given.having(now, given.size(self.log.contexts[self.rows]), self.log.span)
-        refitted, _ = self.fitted(now, given)  # what this gains, with more noise, is no effect
+        refitted, _ = self.fitted(now, given)  # so that a gain by more noise is not counted as an effect
         return self._best(refitted, given, (self.rivals.effects_or_seasons,))[2]
 
     def without_effects(self, now: Shape, given: Shape) -> tuple[Shape, Shape, float]:
-        """The shape with groups that are all alike, what is given of it, and the nats that this gains."""
+        """The shape without group effects, the given one that goes with it, and the nats that this gains."""
         given = given.having(now, given.size(self.log.contexts[self.rows]), self.log.span)
         _, before = self._first_look(now, given, sizes=(1.0,))
         alike, its_given = (replace(shape, effects=Effects()) for shape in (now, given))
@@ -105,7 +105,7 @@ class Judgement:
         return found, its_given, evidence - before
 
     def _best(self, now: Shape, given: Shape, changes: Iterable[Change]) -> tuple[Shape, Shape, float]:
-        """The best shape by changes made one after the other, what is given of it, and the nats that they gain."""
+        """The best shape by one change after another, the given one that goes with it, and the nats gained."""
         variance = given.size(self.log.contexts[self.rows])
         given = given.having(now, variance, self.log.span)
         _, evidence = self._first_look(now, given, sizes=(1.0,))
@@ -124,7 +124,7 @@ class Judgement:
         return now, given, evidence - before
 
     def _first_look(self, rival: Shape, given: Shape, sizes: tuple[float, ...]) -> tuple[Shape, float]:
-        """The rival with effects of the best of some sizes, and its evidence before any fit."""
+        """The rival with effects of the best of these sizes, and its evidence before any fit."""
         best, greatest = rival, -np.inf
         for size in sizes:
             effects = rival.effects.times(size)
@@ -150,9 +150,9 @@ class Judgement:
         )
 
     def _observations(self, shape: Shape, columns: int) -> Observations:
-        """Outcomes at equal points as one, which changes no density; how many are equal depends on the shape.
+        """Outcomes with those at equal points collapsed, which changes no density; the shape decides what a point is.
 
-        Those of uneven noise stay as they are.
+        Outcomes of uneven noise are not collapsed.
         """
         points = self.log.points(columns)[self.rows]
         values: Array = self.log.values[self.rows, self.output] - shape.mean_at(self.log.keys[self.rows])

@@ -1,4 +1,4 @@
-"""What the features of arriving arms are like: enough to scale them, and small enough to be kept of every round."""
+"""Statistics of the features of all arms so far: enough to scale them, and small enough to keep for every round."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from superarm.round import Round
 from superarm.slim import SlimRound, arms_of
 from superarm.storage import storable
 
-FARTHEST = 1e140  # features beyond count as this: squares of all of them are numbers
-NARROWEST = 1e-140  # a feature of a smaller scale does not vary
+FARTHEST = 1e140  # features are clipped here, so that sums of their squares stay finite
+NARROWEST = 1e-140  # a feature of a smaller scale counts as constant
 
 
 @storable(
@@ -35,7 +35,7 @@ class Features:
 
     @staticmethod
     def of(contexts: Array) -> Features:
-        """Of the arms of one round, (M, D) with M > 0; the same bits in whatever order they are listed."""
+        """Statistics of the arms of one round, (M, D) with M > 0; the same bits in whatever order they are listed."""
         ordered = np.sort(np.clip(np.add(contexts, 0.0), -FARTHEST, FARTHEST), axis=0)
         mean = ordered.mean(axis=0)
         squares = np.square(ordered - mean).sum(axis=0)
@@ -43,7 +43,7 @@ class Features:
 
     @staticmethod
     def of_round(round: Round) -> Features:
-        """Of the arms of one round, those among them that are no longer kept."""
+        """Statistics of all arms of one round, including those that a slim round no longer keeps."""
         columns = None if round.columns is None else round.columns.kinds
         if not isinstance(round, SlimRound):
             return replace(Features.of(round.contexts), columns=columns)
@@ -58,7 +58,7 @@ class Features:
         )
 
     def merged(self, other: Features) -> Features:
-        """Of the arms of both (Chan's formula)."""
+        """Statistics of the arms of both (Chan's formula)."""
         count, apart = self.count + other.count, other.mean - self.mean
         share = other.count / count
         return Features(
@@ -79,23 +79,23 @@ class Features:
 
     @property
     def numbers(self) -> IntArray:
-        """The features that are no categories."""
+        """Places of the features that are numbers."""
         return np.arange(len(self.mean)) if self.columns is None else self.columns.numbers()
 
     @property
     def categories(self) -> IntArray:
-        """The features that are."""
+        """Places of the features that are categories."""
         return np.setdiff1d(np.arange(len(self.mean)), self.numbers)
 
     @property
     def graded(self) -> IntArray:
-        """The features that are numbers, and more than 0 or 1; all that are numbers, where there are none."""
+        """Places of the numbers that are not only 0 or 1; of all numbers, if there are no such."""
         numbers = self.numbers
         graded = numbers[~self.binary[numbers]]
         return graded if len(graded) else numbers
 
     def named(self, places: IntArray) -> tuple[str, ...]:
-        """What some features are called; nothing where they have no names."""
+        """Names of the features at these places; none if they have no names."""
         return () if self.columns is None else tuple(self.columns.names[place] for place in places)
 
     @property

@@ -1,4 +1,4 @@
-"""What is given of an output, at the scale of the outcomes that came."""
+"""The given shape of an output, moved to the scale of its outcomes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from superarm.round import LARGEST
 
 FAR = 3.0  # prior standard deviations from which on outcomes contradict a mean or a scale
 FEW = 3  # outcomes before a scale is taken from them
-WIDEST = 10.0  # standard deviations of the outcomes that their scale is at most
+WIDEST = 10.0  # largest scale, in standard deviations of the outcomes
 
 
 def given_of(model: Model, output: int, rows: Rows) -> tuple[Shape, bool]:
-    """What is given of an output, moved to the mean and scale of its outcomes where they contradict it.
+    """The given shape of an output, moved to the mean and scale of its outcomes where they contradict it.
 
-    With whether it is another than before.
+    Also whether it differs from the one given before.
     """
     assert model.features is not None
     assert model.log is not None
@@ -36,16 +36,16 @@ def given_of(model: Model, output: int, rows: Rows) -> tuple[Shape, bool]:
     if model.given is None:
         before = 0.0 if now is None or now.kind != kind else math.sqrt(now.constant)
         scatter = scatter_of_expected(kind, values) if len(values) else 0.0
-        if len(values) < FEW or scatter == 0.0:  # they do not tell how far others may lie, above 0 or below
+        if len(values) < FEW or scatter == 0.0:  # how far others may lie, above 0 or below, is not known
             std = max(scatter, before, abs(mean)) or 1.0
-        else:  # picked outcomes are alike: hardly ever a smaller scale
+        else:  # outcomes of picked arms are more alike than those of all arms: the scale hardly shrinks
             std = max(scatter, min(before, WIDEST * scatter))
         every = now is not None and now.every_column
         given = of_kind(Shape.guess(model.features, mean, std, every_column=every), kind, values, guessed=True)
         return (given if now is None else given.in_kind_of(now)), True
     given = model.given[output]
     if model.since[output] and len(values) < LEAST:
-        kind = given.kind  # a break does not make clicks of margins
+        kind = given.kind  # a few outcomes after a break do not turn numbers into clicks
     changed = kind != given.kind
     if changed or kind == BINARY:
         given = of_kind(given, kind, values)

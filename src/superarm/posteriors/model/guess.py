@@ -1,4 +1,4 @@
-"""The kernel that is guessed where nothing is given."""
+"""The kernel to start from if no prior is given."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ALIKE = 3.0  # lengthscale of categories whose smooth parts correlate by exp(-1/
 
 
 def guessed_kernel(features: Features, variance: float, *, every_column: bool) -> Kernel:
-    """A smooth and a linear part of the numbers, each of a variance, and a constant of every category.
+    """A smooth and a linear part of the numbers, each of this variance, and a constant for every category.
 
-    The smooth part of one category is much like that of another. Where there are no numbers, categories that meet in
-    an arm have something of their own.
+    The smooth parts of different categories are much alike. Without numbers, each combination of categories adds
+    something of its own.
     """
     numbers, categories = features.numbers, features.categories
     graded = numbers if every_column else features.graded
@@ -45,7 +45,7 @@ def guessed_kernel(features: Features, variance: float, *, every_column: bool) -
 
 
 def guessed_interactions(features: Features, variance: float) -> Kernel | None:
-    """Products of the graded features that vary; None where they are too few."""
+    """Products of the graded features that vary; None if these are too few."""
     graded = features.graded
     graded = graded[features.high[graded] > features.low[graded]]
     if len(graded) < FEWEST or features.binary[graded].any():
@@ -56,7 +56,7 @@ def guessed_interactions(features: Features, variance: float) -> Kernel | None:
 
 
 def _of(kernel: Kernel, columns: IntArray, features: Features) -> Kernel:
-    """The kernel of some of the features."""
+    """The kernel on these features alone."""
     if len(columns) == len(features.mean):
         return kernel
     return OfColumns(base=kernel, columns=tuple(columns.tolist()), names=features.named(columns))

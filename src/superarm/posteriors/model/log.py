@@ -1,4 +1,4 @@
-"""The latest outcomes, row by row: what structure is judged on."""
+"""The latest outcomes row by row, by which the structure of a model is judged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from superarm.round import Outcomes, Round
 from superarm.storage import storable
 from superarm.storage.hashes import keys_of
 
-SPREAD = 4  # every so many-th row of a sample may be there to be far from the others
+SPREAD = 4  # one row of a sample in so many may be chosen because it is far from the others
 MOST = 2000  # rows kept, and distinct points beyond which the cost of a model of its own shape does not grow
 
 
@@ -47,10 +47,10 @@ class Log:
     rounds: Array  # (n,) t
     values: Array  # (n, 2), 0 where none came
     present: Mask  # (n, 2) whether one came and counts
-    noise: Array  # (n, 2) standard deviation of its noise where it was told, 0 where not
+    noise: Array  # (n, 2) standard deviation of its noise where it came with the outcome, else 0
     aside: Mask  # (n, 2) whether one came and is set aside: see :mod:`superarm.posteriors.model.slips`
-    total: int = 0  # rows ever
-    forgotten: int = 0  # rows that were let go as they say nothing of what is true now
+    total: int = 0  # rows ever added
+    forgotten: int = 0  # rows removed because a break made them irrelevant
 
     @staticmethod
     def empty(dimension: int) -> Log:
@@ -77,7 +77,7 @@ class Log:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing was let go."""
+        """Whether no row was dropped for age."""
         return self.total == len(self) + self.forgotten
 
     @property
@@ -86,27 +86,26 @@ class Log:
         return self.present | self.aside
 
     def with_aside(self, aside: Mask) -> Log:
-        """With these outcomes, (n, 2), set aside, and no others."""
+        """The log with exactly these outcomes, (n, 2), set aside."""
         return replace(self, present=self.came & ~aside, aside=aside)
 
     def with_rows(self, round: Round, arms: IntArray, values: Array, noise: Array | None = None) -> Log:
-        """With outcomes (k, 2) of arms of a round, and their noises where these are told (NaN where one is not)."""
-        return self.with_all_rows(round, arms, values, noise).latest(MOST)
+        """The log with outcomes (k, 2) of arms of a round, and their noises where known (NaN where not).
 
-    def with_all_rows(self, round: Round, arms: IntArray, values: Array, noise: Array | None = None) -> Log:
-        """The same before the oldest rows are let go."""
+        No rows are dropped: that is for :meth:`latest`, after slips were found among all of them.
+        """
         present = ~np.isnan(values)
         rows = present.any(axis=1)
-        told = np.zeros_like(values) if noise is None else np.where(np.isnan(noise) | ~present, 0.0, noise)
+        noises = np.zeros_like(values) if noise is None else np.where(np.isnan(noise) | ~present, 0.0, noise)
         arms, values = arms[rows], np.where(present, values, 0.0)[rows]
-        present, told = present[rows], told[rows]
+        present, noises = present[rows], noises[rows]
         new = Log(
             contexts=np.add(round.contexts[arms], 0.0),
             keys=group_keys(round)[arms],
             rounds=np.full(len(arms), float(round.t)),
             values=values,
             present=present,
-            noise=told,
+            noise=noises,
             aside=np.zeros_like(present),
         )
         names = [field.name for field in fields(self)][:-2]
@@ -125,12 +124,12 @@ class Log:
         return float(np.ptp(self.rounds)) if len(self) else 0.0
 
     def latest(self, many: int) -> Log:
-        """The latest rows alone."""
+        """The latest ``many`` rows alone."""
         names = [field.name for field in fields(self)][:-2]
         return Log(**{name: getattr(self, name)[-many:] for name in names}, total=self.total, forgotten=self.forgotten)
 
     def since(self, output: int, t: int) -> Log:
-        """Without the values of an output from rounds before t."""
+        """The log without the values of an output from rounds before t."""
         came, old = self.came, self.rounds < t
         came[old, output] = False
         rows = came.any(axis=1)
@@ -147,15 +146,15 @@ class Log:
         )
 
     def points(self, columns: int) -> Array:
-        """(n, D + columns) contexts with, in turn, the key of the group and t."""
+        """(n, D + columns) contexts, followed by the first ``columns`` of: the key of the group, t."""
         return with_columns(self.contexts, self.keys, self.rounds, columns)
 
     def sample(self, output: int, at_most: int) -> IntArray:
-        """Rows with a value of an output, at most so many: the parts of whole groups in whole rounds, the latest last.
+        """At most ``at_most`` rows with a value of an output, ascending, taken by whole groups of a round.
 
-        Up to half of them are parts with rows that lie as far apart as can be: what is picked often lies together, and
-        the few outcomes elsewhere tell most of a lengthscale. The others are taken at random, the same ones whenever
-        the log is the same.
+        Up to half of them are of groups with rows that lie as far apart as possible: picked arms often lie together,
+        and the few outcomes elsewhere tell most about lengthscales. The others are random, the same ones whenever the
+        log is the same.
         """
         present = np.flatnonzero(self.present[:, output])
         if len(present) <= at_most:
@@ -170,7 +169,7 @@ class Log:
         return np.sort(present[order[:at_most]])
 
     def outcomes(self, output: int) -> Array:
-        """All that came of one output and count."""
+        """All outcomes of one output that count."""
         came: Array = self.values[self.present[:, output], output]
         return came
 
@@ -190,19 +189,19 @@ def _spread(contexts: Array, n: int) -> IntArray:
 
 
 def with_columns(contexts: Array, keys: Array, rounds: Array, columns: int) -> Array:
-    """Points: contexts (n, D), followed by so many of the two other columns."""
+    """Points: contexts (n, D), followed by the first ``columns`` of the two other columns."""
     return contexts if columns == 0 else np.column_stack([contexts, keys, rounds][: columns + 1])
 
 
 def beside_labels(log: Log, features: Features | None) -> tuple[int, ...] | None:
-    """The features that do more than spell the group; None where no feature spells it.
+    """The features beside those that only encode the group; None if no feature encodes it.
 
-    Features that are 0 or 1 spell the group where they are the same in all its rows, and no two groups share them.
+    The features of 0 and 1 encode the group if they are equal in all its rows and differ between groups.
     """
     if features is None or not features.binary.any() or len(features.graded) == len(features.numbers):
         return None
-    _, spelled = np.unique(log.contexts[:, features.binary], axis=0, return_inverse=True)
-    pairs = np.unique(np.column_stack([spelled.ravel(), log.keys]), axis=0)
+    _, code = np.unique(log.contexts[:, features.binary], axis=0, return_inverse=True)
+    pairs = np.unique(np.column_stack([code.ravel(), log.keys]), axis=0)
     groups = len(np.unique(log.keys))
     one_to_one = groups == len(pairs) == len(np.unique(pairs[:, 0]))
     return tuple(features.graded.tolist()) if groups > 1 and one_to_one else None

@@ -1,9 +1,9 @@
 """A model of both outcomes that takes its shape from the data; :mod:`superarm.posteriors.model.updates` changes it.
 
-It begins with what the user gives, a guess, or with nothing. As outcomes come it learns hyperparameters, moves to the
-mean and the scale of the outcomes where they contradict the guess, and adopts what the evidence asks for: effects of
-groups, another smoothness, a lengthscale for each feature. While nothing of the kind is adopted, the posterior is the
-very one that was given, with its hyperparameters learnt.
+It begins with a prior that the user gives as a guess, or without one. As outcomes come it learns hyperparameters, moves
+to the mean and the scale of the outcomes where they contradict the guess, and adopts what the evidence supports:
+effects of groups, another smoothness, a lengthscale for each feature. Until it adopts something, the posterior is the
+one that was given, with its hyperparameters learnt.
 """
 
 from __future__ import annotations
@@ -33,47 +33,47 @@ from superarm.round import Outcomes, Round
 from superarm.storage import storable
 from superarm.storage.hashes import keys_of
 
-SPREAD = 3.0  # of the prior of hyperparameters where none were given: guesses at the scale of the data are near
-LINES = 20  # of the story, the latest
-SOONEST, AGAIN = 8, 4  # rounds without an outcome after which a break is questioned, and for each round that told of it
+SPREAD = 3.0  # of the prior of hyperparameters if none were given: guesses at the scale of the data are near the truth
+LINES = 20  # latest lines of the story that are kept
+SOONEST, AGAIN = 8, 4  # rounds without outcomes before a break is questioned: at least, and per round that confirmed it
 
 
 _NEW = {"kinds": (None, None), "alarm": SILENT, "since": (0, 0)}
 
 
 def _upgraded(fields: dict[str, Any]) -> dict[str, Any]:
-    """What an earlier version saved; one that has learnt goes on without presuming anything of thresholds."""
+    """The fields of an earlier version; a model that has learnt goes on without using thresholds."""
     return {**_NEW, "standing": LOST if fields.get("log") is not None else Standing(), **fields}
 
 
 @storable(upgrade=_upgraded, shapes={"labels": "G"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model:
-    """State of a model beside its posterior; replaced, never changed."""
+    """The state of a model beside its posterior; replaced, never changed."""
 
-    shapes: Shapes | None = None  # of both outputs as they are now; None where the posterior is as it was given
-    given: Shapes | None = None  # what is given of each; None where nothing was
+    shapes: Shapes | None = None  # present shapes of both outputs; None while the posterior has the given ones
+    given: Shapes | None = None  # the given shapes, around which hyperparameters are learnt; None if no prior was given
     features: Features | None = None
     log: Log | None = None
     seen: Decisions = NO_DECISIONS
-    due: int = 0  # rows of the log at which a decision that asked for a refit asks for the next
+    due: int = 0  # rows of the log from which on the same decision may be refitted again
     story: tuple[str, ...] = ()  # what was adopted, in words
     labels: Array = field(default_factory=lambda: np.empty(0))  # (G,) keys of the groups of the latest round
-    returned: bool = False  # whether a group of a round ever came in the next one, picked or not
-    kinds: Kinds = (None, None)  # of both outcomes, as declared; None: the outcomes tell
+    returned: bool = False  # whether a group of a round was ever in the next one, picked or not
+    kinds: Kinds = (None, None)  # of both outcomes, as declared; None: recognised from the outcomes
     alarm: Alarm = SILENT
-    since: tuple[int, int] = (0, 0)  # of each output, the round of its latest break: what came before is forgotten
+    since: tuple[int, int] = (0, 0)  # of each output, the round of its latest break: earlier outcomes are forgotten
     standing: Standing = field(default_factory=Standing)  # thresholds, as long as they stay with their groups
 
     @staticmethod
     def of(posterior: Posterior | None, kinds: Kinds = (None, None)) -> Model | None:
-        """A model that begins with a guess, or with nothing; None where the posterior cannot be taken apart."""
+        """A model that begins with this posterior or with none; None if its shapes cannot be read off the posterior."""
         if posterior is None:
             return Model(kinds=kinds)
         if not isinstance(posterior, GaussianProcess | ExactPosterior):
             return None
         if isinstance(posterior, ExactPosterior) and posterior.device != "cpu":
-            return None  # what a model adopts would not be computed there
+            return None  # the posteriors that a model makes are on the CPU
         state = posterior.state
         if not isinstance(state.outputs, Independent) or callable(state.mean) or state.history.observations:
             return None
@@ -89,7 +89,7 @@ class Model:
         return f"Model(decisions={self.decisions}, rows={rows}{'' if self.shapes is None else ', shapes adopted'})"
 
     def lines(self) -> list[str]:
-        """In words: the shape of each output, and what was adopted; none of a shape that is as it was given."""
+        """In words: the shape of each output, if it is not the given one, and the story."""
         lines = []
         for output, shape in enumerate(self.shapes or ()):
             unseen = ""
@@ -104,29 +104,29 @@ class Model:
 
     @property
     def decisions(self) -> int:
-        """Rounds of which outcomes have come."""
+        """Number of rounds with outcomes."""
         return self.seen.count
 
     def questions_break(self, t: int) -> bool:
-        """Whether it is time, in round t, to ask if the second outcome broke at all, as no outcome has come for long.
+        """Whether round t should test the break of the second outcome again, because no outcome came for long.
 
-        A few wrong outcomes look like a break after which no promise can be kept. Without new outcomes that would last
-        for ever. The more rounds have told the same, the longer it takes.
+        A few wrong outcomes look like a break after which no promise can be kept. Then nothing is picked, no outcome
+        comes, and the mistake would last for ever. The more rounds since the break have outcomes, the rarer the tests.
         """
         if self.log is None:
             return False
-        told = np.unique(self.log.rounds[self.log.present[:, 1] & (self.log.rounds >= self.since[1])])
-        last = int(told[-1]) if len(told) else self.since[1]
-        return t > last and (t - last) % max(SOONEST, AGAIN * len(told)) == 0
+        rounds = np.unique(self.log.rounds[self.log.present[:, 1] & (self.log.rounds >= self.since[1])])
+        last = int(rounds[-1]) if len(rounds) else self.since[1]
+        return t > last and (t - last) % max(SOONEST, AGAIN * len(rounds)) == 0
 
     @property
     def columns(self) -> int:
-        """How many columns points have beside the features."""
+        """Number of columns of points beside the features."""
         return 0 if self.shapes is None else max(shape.columns for shape in self.shapes)
 
     @property
     def passing(self) -> float:
-        """Variance of the second outcome that is drawn again in every round, so that nothing is learnt of it."""
+        """Variance of the part of the second outcome that is new in every round, so nothing is learnt about it."""
         return 0.0 if self.shapes is None else self.shapes[1].effects.fresh
 
     def limits(self, output: int) -> tuple[float, float]:
@@ -138,15 +138,15 @@ class Model:
         return self._points(round, self.columns)
 
     def _points(self, round: Round, columns: int) -> Array:
-        if not len(round):  # whatever the shape of no contexts
-            known = round.contexts.shape[1] if self.features is None else len(self.features.mean)
-            return np.empty((0, max(known, 1) + columns))
+        if not len(round):  # its contexts need not have the dimension of those before
+            dimension = round.contexts.shape[1] if self.features is None else len(self.features.mean)
+            return np.empty((0, max(dimension, 1) + columns))
         if columns == 0:
             return round.contexts
         return with_columns(round.contexts, group_keys(round), np.full(len(round), float(round.t)), columns)
 
     def view(self, posterior: Posterior | None, round: Round) -> tuple[Posterior, Array]:
-        """What is believed in a round, and at which points; before any outcome this round's features set the scale."""
+        """Posterior and points for a round; before any outcome, this round's features set the scale."""
         self.check_dimension(round)
         if posterior is None:
             width = self._points(round, 0).shape[1]
@@ -157,14 +157,14 @@ class Model:
         return posterior, self.points(round)
 
     def noises(self, observed: Outcomes, belief: Belief) -> Array | None:
-        """(k, 2) the noise of outcomes, NaN where it is the usual one, by what was believed of them before."""
+        """(k, 2) the noise of outcomes given the belief before them, NaN where it is the usual one."""
         if self.shapes is None:
             return observed.noise
-        told = np.zeros_like(observed.values) if observed.noise is None else np.nan_to_num(observed.noise)
-        return noises(self.shapes, told, belief)
+        given = np.zeros_like(observed.values) if observed.noise is None else np.nan_to_num(observed.noise)
+        return noises(self.shapes, given, belief)
 
     def news(self, before: Model) -> list[str]:
-        """What the user should be warned of at once: breaks and slips found since."""
+        """Lines of the story that the user should be warned of: breaks and slips found since ``before``."""
         return [line for line in self.story if line.endswith((FORGOTTEN, ASIDE)) and line not in before.story]
 
     def manner(self, learning: Learning) -> Learning:
@@ -177,12 +177,12 @@ class Model:
         kinds = any(shape.kind != NORMAL for shape in self.shapes or ())
         return kinds or (self.log is not None and bool(self.log.noise.any()))
 
-    def told(self, lines: list[str]) -> Model:
-        """With more lines of the story."""
+    def with_lines(self, lines: list[str]) -> Model:
+        """The model with these lines added to its story."""
         return replace(self, story=(*self.story, *lines)[-LINES:])
 
     def learnt_by(self, posterior: Posterior) -> Shapes:
-        """The shapes of both outputs; where the posterior is as it was given, with what it has learnt."""
+        """The shapes of both outputs; while the posterior has the given ones, with what it has learnt."""
         if self.shapes is not None:
             return self.shapes
         assert isinstance(posterior, GaussianProcess | ExactPosterior)
@@ -191,18 +191,18 @@ class Model:
 
     @property
     def drifts(self) -> bool:
-        """Whether a truth is believed to change from round to round."""
+        """Whether the truth of an output is believed to change from round to round."""
         return self.shapes is not None and any(shape.memory for shape in self.shapes)
 
     def check_dimension(self, round: Round) -> None:
-        """Refuse a round of another number of features than those before."""
+        """Refuse a round whose number of features differs from earlier rounds."""
         if self.features is not None and len(round):
             before, now = len(self.features.mean), round.contexts.shape[1]
             if before != now:
                 raise InvalidArgument("contexts", f"{before} features, as in earlier rounds", now)
 
     def counted(self, round: Round) -> Model:
-        """With the features of the round; outcomes of one round count as one decision, however many parts they are."""
+        """The model with this round counted as a decision, once however many calls report its outcomes."""
         seen = self.seen.after(round)
         if seen is self.seen:
             return self

@@ -1,4 +1,4 @@
-"""What a model does where the truth moves: it forgets what was before a break, and lets what it knows fade."""
+"""How a model follows a truth that moves: it forgets what was before a break, and lets what it knows fade."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOOKS = 8  # decisions from which on a drift is looked for, so many times until 
 
 
 def of_today(since: tuple[int, int], round: Round, observed: Outcomes) -> Outcomes:
-    """Without outcomes that come late, from before the break of their output."""
+    """The outcomes without late ones, from before the break of their output."""
     if round.t >= max(since):
         return observed
     forgotten = round.t < np.array(since)
@@ -30,7 +30,7 @@ def of_today(since: tuple[int, int], round: Round, observed: Outcomes) -> Outcom
 def after_breaks(
     model: Model, posterior: Posterior, learning: Learning, rng: np.random.Generator
 ) -> tuple[Model, Posterior]:
-    """The model that has forgotten what was before a break, where its alarm rings and there was one.
+    """The model without what was before a break, if its alarm rings and there was one.
 
     What was learnt of scale, smoothness and noise stays, as a first guess. Where groups differ in a way that is not
     known yet, every round with other groups looks like a break. So a break must explain more than group effects could.
@@ -62,7 +62,7 @@ def after_breaks(
     lines = [broke(output, model.decisions, each.t, each.nats) for output, each in sorted(found.items())]
     model = replace(model, shapes=shapes, given=shapes, log=log, since=(since[0], since[1]), alarm=SILENT)
     begun = belief_at(None, log, model.columns) if model.uneven else None
-    return model.told(lines), posterior_of(shapes, log, model.columns, begun)
+    return model.with_lines(lines), posterior_of(shapes, log, model.columns, begun)
 
 
 def is_look(decisions: int) -> bool:
@@ -77,9 +77,9 @@ def is_look(decisions: int) -> bool:
 def drifting(
     model: Model, posterior: Posterior, learning: Learning, rng: np.random.Generator
 ) -> tuple[Model, Posterior]:
-    """The model that believes in a drift where the evidence asks for one, and in nothing else that it did not before.
+    """The model with a drift where the evidence supports one, and otherwise as it was.
 
-    Other structure is looked for by the schedule of learning.
+    Other structure is judged by the schedule of learning.
     """
     assert model.log is not None
     now = model.learnt_by(posterior)
@@ -87,13 +87,13 @@ def drifting(
     belief = rows.belief if model.uneven else None
     shapes, given, looked = list(now), list(model.given or now), list[int]()
     for output in (1, 0, 1):
-        moves = shapes[1 - output].memory > 0.0  # less is needed then
+        moves = shapes[1 - output].memory > 0.0  # then less evidence is needed
         again = output in looked and not moves
         its_given, changed = given_of(model, output, rows)
         if shapes[output].memory or again or len(model.log.outcomes(output)) < learning.least:
             continue
         if changed and model.given is not None:
-            continue  # outcomes contradict its scale: that comes first
+            continue  # outcomes contradict its scale, which a refit must settle first
         looked.append(output)
         noise, returned = noise_at(model.log, output, now[output], belief), model.returned
         judgement = Judgement.of(
@@ -104,6 +104,6 @@ def drifting(
     if both == now:
         return model, posterior
     model = replace(model, shapes=both, given=None if model.given is None else (given[0], given[1]))
-    model = model.told(adopted(now, both, model.decisions))
+    model = model.with_lines(adopted(now, both, model.decisions))
     assert model.log is not None
     return model, posterior_of(both, model.log, model.columns, belief)

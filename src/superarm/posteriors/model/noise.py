@@ -1,14 +1,14 @@
 """How far outcomes scatter about what is expected of them, row by row.
 
-The noise of a shape is that of all its outcomes, unless more is known of some:
+All outcomes of a shape have the same noise, unless more is known about some:
 
-- it was told with the outcome;
-- outcomes are 0 or 1: the variance is p (1 - p), p being what is expected;
-- outcomes are counts: the variance grows with what is expected, by a factor that is learnt (1 for Poisson's).
+- the user gave it with the outcome;
+- outcomes are 0 or 1: the variance is p (1 - p), where p is the expected outcome;
+- outcomes are counts: the variance is the expected outcome times a learnt factor (1 for Poisson).
 
-The expected value is only believed. So the variance follows from the present belief, and is computed again whenever the
-model is fitted (a Gaussian that matches two moments, not the likelihood itself). No belief counts as nearer to the
-values where the variance vanishes than its own standard deviation: ten clicks in ten do not make the eleventh certain.
+The expected outcome is not known, so the variance follows from the present belief and is computed again whenever the
+model is fitted (a Gaussian that matches two moments, not the likelihood itself). The believed mean counts as at least
+its standard deviation away from values at which the variance vanishes: ten clicks in ten do not make the next certain.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from superarm.posteriors.model.shape import BINARY, COUNT, NORMAL, Shape
 from superarm.posteriors.posterior import Belief
 
 KINDS = (NORMAL, BINARY, COUNT)
-SURE = 1e-3  # no chance is believed to be nearer to 0 or 1, and no count smaller
-LIMITS = {NORMAL: (-np.inf, np.inf), BINARY: (0.0, 1.0), COUNT: (0.0, np.inf)}  # of what is expected
-CLOSEST = 0.02  # share of a value's belief that is left to others, at least
-VALUES = 3  # distinct values from which on whole numbers may be counts
+SURE = 1e-3  # least distance of a probability from 0 and 1, and least expected count
+LIMITS = {NORMAL: (-np.inf, np.inf), BINARY: (0.0, 1.0), COUNT: (0.0, np.inf)}  # of the expected outcome
+CLOSEST = 0.02  # least share in the belief about a value that is not its own
+VALUES = 3  # distinct values that whole numbers must have to be taken for counts
 
 Kinds = tuple[str | None, str | None]
 
 
-def row_noise(shape: Shape, told: Array, mean: Array, std: Array) -> RowNoise | None:
-    """Of outcomes with told noises, (n,), 0 where not, of which so much is believed; None where all are alike."""
-    known, alike = np.square(told), np.ones_like(told)
+def row_noise(shape: Shape, given: Array, mean: Array, std: Array) -> RowNoise | None:
+    """The noise of outcomes with these given noises, (n,), 0 where none, and this belief; None if it is even."""
+    known, alike = np.square(given), np.ones_like(given)
     if shape.kind == BINARY:
         return RowNoise(known=np.where(known > 0.0, known, _chance(mean, std)), relative=alike)
     if shape.kind == COUNT:
@@ -43,20 +43,20 @@ def row_noise(shape: Shape, told: Array, mean: Array, std: Array) -> RowNoise | 
     return RowNoise(known=known, relative=alike) if known.any() else None
 
 
-def noises(shapes: tuple[Shape, Shape], told: Array, belief: Belief) -> Array | None:
+def noises(shapes: tuple[Shape, Shape], given: Array, belief: Belief) -> Array | None:
     """(n, 2) standard deviations of the noise of outcomes, NaN where it is that of the shape; None where all are."""
-    each = np.full(told.shape, np.nan)
+    stds = np.full(given.shape, np.nan)
     for j, shape in enumerate(shapes):
-        found = row_noise(shape, told[:, j], belief.mean[:, j], belief.std[:, j])
-        if found is not None:
-            each[:, j] = np.sqrt(found.variance(shape.noise**2))
-    return None if np.isnan(each).all() else each
+        uneven = row_noise(shape, given[:, j], belief.mean[:, j], belief.std[:, j])
+        if uneven is not None:
+            stds[:, j] = np.sqrt(uneven.variance(shape.noise**2))
+    return None if np.isnan(stds).all() else stds
 
 
 def of_kind(shape: Shape, kind: str, values: Array, *, guessed: bool = False) -> Shape:
-    """The shape of outcomes of a kind, of which these came; with the noise that they usually have.
+    """The shape for outcomes of this kind, with the noise that these values suggest.
 
-    Where the noise is only ``guessed``, that of counts is Poisson's.
+    If its noise is only ``guessed``, counts get Poisson's.
     """
     expected = float(values.mean()) if len(values) else 0.5
     if kind == BINARY:
@@ -67,11 +67,11 @@ def of_kind(shape: Shape, kind: str, values: Array, *, guessed: bool = False) ->
 
 
 def scatter_of_expected(kind: str, values: Array) -> float:
-    """A first guess of the standard deviation of what is expected, where these came.
+    """A first guess of the standard deviation of the expected outcomes, from observed ones.
 
-    Of numbers of any kind it is that of the outcomes. That of clicks and counts is mostly noise: of counts what is left
-    beside Poisson's noise, and no less than a third of the variance, which is what is left of clicks if every chance is
-    as frequent as any other.
+    For numbers of any kind it is that of the outcomes. The scatter of clicks and counts is mostly noise. For counts the
+    guess is what Poisson's noise leaves of the variance, and at least a third of it; for clicks it is that third, which
+    is left if all probabilities of a click are equally frequent.
     """
     if kind == NORMAL:
         return float(values.std())
@@ -80,9 +80,9 @@ def scatter_of_expected(kind: str, values: Array) -> float:
 
 
 def _expected(mean: Array, std: Array) -> Array:
-    """The count that is expected, with what is not known of it: few zeros do not say that there is nothing."""
-    counted: Array = np.maximum(mean, SURE) + std
-    return counted
+    """The expected count plus its standard deviation: a few zeros do not prove that there is nothing."""
+    count: Array = np.maximum(mean, SURE) + std
+    return count
 
 
 def _chance(mean: Array, std: Array) -> Array:
@@ -94,7 +94,7 @@ def _chance(mean: Array, std: Array) -> Array:
 
 
 def recognised(values: Array, least: int) -> str:
-    """What kind of outcomes values, (n,), look like; at least so many are needed to tell.
+    """The kind of outcomes that values, (n,), look like; normal if there are fewer than ``least``.
 
     >>> recognised(np.array([0.0, 1.0, 1.0, 0.0]), least=4), recognised(np.array([0.0, 3.0, 1.0, 2.0]), least=4)
     ('binary', 'count')
@@ -110,7 +110,7 @@ def recognised(values: Array, least: int) -> str:
 
 
 def scatters_as_counts(values: Array, mean: Array, std: Array) -> bool:
-    """Whether whole numbers are more probable with a noise that grows with what is expected than with one for all.
+    """Whether whole numbers are more probable with a noise that grows with the expected count than with even noise.
 
     >>> rng, rate = np.random.default_rng(0), np.linspace(2.0, 40.0, 200)
     >>> counts, ratings = rng.poisson(rate), np.round(rate + rng.normal(0.0, 1.0, 200))
@@ -123,10 +123,10 @@ def scatters_as_counts(values: Array, mean: Array, std: Array) -> bool:
 
 
 def left_out(values: Array, mean: Array, std: Array, noise: Array) -> Array:
-    """(n,) what would be believed of each of these values without itself, given what is believed with all of them.
+    """(n,) the mean that each of these values would have without itself in the data, from the belief given all.
 
-    Where f given all has the variance s^2, and the noise is n^2, a value pulls the mean towards itself by the share s^2
-    / n^2. So a model that follows every value is not mistaken for one that knows better.
+    If f given all data has variance s^2 and the noise n^2, a value draws the mean towards itself by the share
+    s^2 / n^2. So a model that follows every value is not mistaken for one that knows better.
     """
     own = np.minimum(np.square(std) / noise, 1.0 - CLOSEST)
     without: Array = values - (values - mean) / (1.0 - own)
@@ -147,7 +147,7 @@ def check_values(kinds: Kinds, values: Array) -> None:
 
 
 def checked_kinds(outcomes: Any) -> Kinds:
-    """One kind for both outcomes, or one for each; None where the data shall tell."""
+    """One kind for both outcomes, or one for each; None where it is recognised from the data."""
     if outcomes is None or isinstance(outcomes, str):
         outcomes = (outcomes, outcomes)
     expected = "one of normal, binary and count, or one for each of the two outcomes"

@@ -1,7 +1,7 @@
-"""What a shape could be instead: its rivals, each with the nats by which it must be better.
+"""Rivals of a shape, each with the nats of evidence by which it must be better.
 
-What is presumed of groups, what a prior promises of smoothness and what may drift is decided here; how probable each
-rival makes the outcomes is judged in :mod:`superarm.posteriors.model.evidence`.
+These nats are the presumptions about groups, smoothness and drifts; :mod:`superarm.posteriors.model.evidence` computes
+the evidence.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from superarm.posteriors.model.shape import (
 )
 from superarm.posteriors.model.standing import Promised
 
-ADOPTED = 3.0  # nats by which a shape with more in it must be better
-TELLING = 100  # rows from which on that is asked of group effects in full: a few outcomes cannot tell that groups agree
-SMOOTHER = 1.0  # the same of another smoothness, which adds no hyperparameter; ADOPTED of more than was given
-JUMPS = 2.0  # the same of functions that jump: few noisy outcomes look as if they did
-PRODUCTS = 1.0  # nats by which outcomes must speak against products of features: they widen what is believed
-MOVES = 4.0  # nats by which a drift must be better: it is looked for more often than the rest
-MOVES_TOO = 2.0  # the same where the other output drifts
-SHORTEST = 4.0  # rounds that outcomes must be of before a drift is looked for
-BENEFIT_OF_DOUBT = 2.0  # nats by which anything else must be better than groups with functions of their own
-LESS = 6.0  # the same of groups that differ less, or come back and differ anew: certificates rest on what they are
-TOO = 2.0  # nats by which outcomes must speak against groups that differ, where they differ in the other output
+ADOPTED = 3.0  # nats by which a shape with one more part must be better
+TELLING = 100  # rows from which on group effects need that in full: a few outcomes cannot show that groups agree
+SMOOTHER = 1.0  # nats for another smoothness, which adds no hyperparameter; ADOPTED for a smoother one than was given
+JUMPS = 2.0  # nats for a kernel whose paths jump, as few noisy outcomes seem to
+PRODUCTS = 1.0  # nats needed against products of features, which only make beliefs wider
+MOVES = 4.0  # nats for a drift, which is tested more often than the rest
+MOVES_TOO = 2.0  # the same if the other output drifts
+SHORTEST = 4.0  # rounds that outcomes must span before a drift is tested
+BENEFIT_OF_DOUBT = 2.0  # nats that anything else needs against groups with functions of their own
+LESS = 6.0  # the same for groups that differ less, or come back and differ anew: certificates rely on these differences
+TOO = 2.0  # nats needed against groups that differ, if they differ in the other output
 NOTHING, OFFSET, DEVIATION = (False, False, False), (True, False, False), (True, True, False)
 FRESH = (False, False, True)
 STAYING = (OFFSET, DEVIATION)
@@ -51,28 +51,28 @@ STAYING = (OFFSET, DEVIATION)
 EFFECTS = {NOTHING: 0, DEVIATION: 1, OFFSET: 1, FRESH: 1, (True, False, True): 2}
 KINDS: tuple[type[Stationary], ...] = (SquaredExponential, Matern52, Matern32, Laplacian)  # the smoothest first
 
-Rival = tuple[Shape, Shape, float]  # a shape, what is given of it, and the nats by which it must be better
+Rival = tuple[Shape, Shape, float]  # a shape, the given one that goes with it, and the nats by which it must be better
 Change = Callable[[Shape, Shape, float], Iterator[Rival]]
 
 
 class Known(TypedDict, total=False):
-    """What is known beside the rows of an output."""
+    """Facts that the rows of an output do not show."""
 
     returned: bool  # whether groups come back, picked or not
     drifts: bool  # whether the other output drifts
     differ: bool  # whether groups are presumed to differ, as they do in the other output
-    promised: Promised | None  # what the thresholds of groups may tell of them
-    features: Features | None  # what all arms that arrived are like
-    beside: tuple[int, ...] | None  # all features but those that only spell the group, where there are such
+    promised: Promised | None  # what thresholds may tell about their groups
+    features: Features | None  # statistics of all arms so far
+    beside: tuple[int, ...] | None  # the features beside those that only encode the group, if there are such
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rivals:
-    """Shapes that the outcomes of some rows may ask for; beside these rows is known what :class:`Known` says."""
+    """Rival shapes for the outcomes of some rows, given the facts of :class:`Known`."""
 
     log: Log
     rows: IntArray
-    periods: tuple[float, ...] = ()  # of the seasons that may be
+    periods: tuple[float, ...] = ()  # of the seasons that are possible
     returned: bool = False
     drifts: bool = False
     differ: bool = False
@@ -81,15 +81,15 @@ class Rivals:
     beside: tuple[int, ...] | None = None
 
     def all(self, *, guessed: bool) -> tuple[Change, ...]:
-        """Changes to be tried in turn; where the kernel was ``guessed``, features of 0 and 1 may be smooth or not."""
+        """Changes to try in turn; if the kernel was ``guessed``, features of 0 and 1 may be smooth or not."""
         smoothness = partial(self.smoothness, SMOOTHER if guessed else ADOPTED)
-        # What drifts looks like groups that differ, and the other way round: they compete, and may both be right.
+        # A drift looks like groups that differ, and the other way round: they compete, and both may be right.
         groups = (self.thresholds, self.spelled, self.effects_or_moves)
         columns = (self.columns,) if guessed else ()
         return (*groups, self.moves, smoothness, self.lengthscales, self.interactions, *columns)
 
     def thresholds(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
-        """Groups whose outcomes lie around their thresholds, or no longer."""
+        """Outcomes modelled around the thresholds of their groups, or no longer."""
         if self.promised is None:
             return
         promised, sign = (self.promised, 1.0) if now.promised is None else (None, -1.0)
@@ -100,10 +100,10 @@ class Rivals:
         yield changed(now), changed(given), -sign * TOO
 
     def spelled(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
-        """A smooth function of the features beside those that only spell the group, which has effects instead.
+        """A smooth function without the features that only encode the group; group effects replace them.
 
-        Distances along one-hot columns are not those between other features, so one lengthscale fits neither. Once such
-        columns tell more than the group, they are back.
+        Distances along one-hot columns are not comparable to those along other features, so one lengthscale fits
+        neither. Once such columns tell more than the group, they return.
         """
         if self.beside is None:
             whole = [without_columns(shape.base) for shape in (now, given)]
@@ -129,7 +129,7 @@ class Rivals:
         yield from self.drift(now, given, variance)
 
     def drift(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
-        """A truth that changes from round to round, in another way or no longer."""
+        """A truth that drifts from round to round, drifts in another way, or no longer."""
         if self.log.span < SHORTEST:
             return
         for fades, even in ((False, False), (True, False), (True, True)):
@@ -141,7 +141,7 @@ class Rivals:
             yield replace(now, memory=memory, even=even), replace(given, memory=guess, even=even), needed
 
     def seasons(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
-        """One season more, of those that were asked for and have come round, also in place of a drift, or one less."""
+        """One more season, of a period that was asked for and is over once, also in place of a drift; or one less."""
         for period in self.periods:
             if period in now.periods:
                 seasons = tuple(each for each in now.seasons if each[0] != period)
@@ -159,7 +159,7 @@ class Rivals:
     def effects(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
         """Other group effects than the present ones."""
         possible, picked_again = list(EFFECTS), self.log.recurs
-        if not picked_again:  # nothing tells effects that stay from those drawn anew, but whether groups come back
+        if not picked_again:  # only their return distinguishes effects that stay from those drawn anew
             possible = [NOTHING, DEVIATION, OFFSET] if self.returned else [NOTHING, FRESH]
         for parts in possible:
             if parts == now.effects.present:
@@ -171,7 +171,7 @@ class Rivals:
             more = EFFECTS[parts] - EFFECTS[now.effects.present]
             needed = max(0.0, ADOPTED * more) * min(1.0, len(self.rows) / TELLING)
             if now.effects.present == DEVIATION:
-                # A group that comes back is the same one, until much speaks against it.
+                # A group that comes back is presumed to be the same, against all but strong evidence.
                 anew = parts == FRESH and not (self.returned and picked_again)
                 needed = max(needed, BENEFIT_OF_DOUBT if anew else LESS)
             elif now.effects.present == OFFSET and parts == DEVIATION:
@@ -180,16 +180,16 @@ class Rivals:
                 needed = max(needed, TOO)
             elif self.differ and now.effects.present == NOTHING and parts in STAYING:
                 needed = -TOO
-            if parts == FRESH and not picked_again and now.effects.offset:  # it is all the same then
+            if parts == FRESH and not picked_again and now.effects.offset:  # both say the same about such outcomes
                 needed = -BENEFIT_OF_DOUBT
             yield replace(now, effects=effects), replace(given, effects=guess), needed
 
     def smoothness(self, smoother: float, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
-        """Other stationary kernels with the same lengthscales; ``smoother`` is what those need that are smoother."""
+        """Other stationary kernels with the same lengthscales; smoother ones need ``smoother`` nats."""
         needed = smoother
         for kind in KINDS:
             if stationary_kind(now.base) is kind:
-                needed = SMOOTHER  # all that follow are rougher, and err on the side of caution
+                needed = SMOOTHER  # the kernels that follow are rougher, and err on the side of caution
                 continue
             base, its_base = with_stationary(now.base, kind), with_stationary(given.base, kind)
             if base is not None and its_base is not None:
@@ -205,7 +205,7 @@ class Rivals:
                 yield replace(now, base=base), replace(given, base=its_base), ADOPTED
 
     def interactions(self, now: Shape, given: Shape, variance: float) -> Iterator[Rival]:
-        """Products of features beside the smooth function, or no longer."""
+        """Products of features added to the smooth function, or removed."""
         part = None if self.features is None else guessed_interactions(self.features, variance)
         if interactions_of(now.base) is not None:
             bases = [without_interactions(shape.base) for shape in (now, given)]

@@ -1,4 +1,4 @@
-"""What is believed of one output before its data: kernel, noise, mean, and which effects groups have."""
+"""The prior of one output: kernel, noise, mean, and which effects groups have."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from superarm.posteriors.model.standing import Promised, Slope
 from superarm.round import LARGEST
 from superarm.storage import storable
 
-QUIET = 0.3  # first guess of the noise, as a share of the standard deviation of all outcomes
-SMALLEST = 1.0 / LARGEST  # scale of outcomes
-DEVIATION = 0.1  # the same of a function of a group's own
 NORMAL, BINARY, COUNT = "normal", "binary", "count"
-MEMORY = 3.0  # the same of the memory, as a multiple of the rounds that outcomes are of
-SEASON = 0.3  # the same of what returns with a season, as a share of the variance of what stays
-LONGER = 3.0  # lengthscales of a kernel whose paths jump, as multiples of those of others
-EFFECT = 0.3  # first guess of the variance of a group effect, as a share of that of the shared function
+SMALLEST = 1.0 / LARGEST  # scale of outcomes
+# First guesses:
+QUIET = 0.3  # of the noise, as a share of the standard deviation of all outcomes
+EFFECT = 0.3  # of the variance of a group's constant, as a share of that of the shared function
+DEVIATION = 0.1  # the same for a function of the group's own
+MEMORY = 3.0  # of the memory, as a multiple of the rounds that outcomes span
+SEASON = 0.3  # of the variance of what returns with a season, as a share of that of what stays
+LONGER = 3.0  # of the lengthscales of a Laplacian kernel, as multiples of those of others
 
 
 @storable
@@ -46,22 +47,22 @@ class Effects:
 
     @staticmethod
     def guess(parts: tuple[bool, bool, bool], variance: float) -> Effects:
-        """First guesses of some of them; ``variance`` is that of the shared function."""
+        """First guesses of the effects in ``parts``; ``variance`` is that of the shared function."""
         offset, deviation, fresh = parts
         size = EFFECT * variance
         return Effects(offset=size * offset, deviation=DEVIATION * deviation, fresh=size * fresh)
 
     @property
     def present(self) -> tuple[bool, bool, bool]:
-        """Which of them there are."""
+        """Which effects there are: offset, deviation, fresh."""
         return self.offset > 0.0, self.deviation > 0.0, self.fresh > 0.0
 
     def times(self, size: float) -> Effects:
-        """All of them, multiplied."""
+        """All effects, multiplied by ``size``."""
         return Effects(offset=size * self.offset, deviation=size * self.deviation, fresh=size * self.fresh)
 
     def at_least(self, deviation: float) -> Effects:
-        """With functions of groups' own, where there are such, of at least this share of the variance."""
+        """The effects with a deviation, if there is one, of at least this share of the variance."""
         return replace(self, deviation=max(self.deviation, deviation)) if self.deviation else self
 
     @property
@@ -76,28 +77,28 @@ _NEW = {"kind": NORMAL, "usual": 1.0, "memory": 0.0, "even": False, "seasons": (
 @storable(upgrade=lambda fields: {**_NEW, **fields})
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """Kernel of the features, noise, mean, variance of a constant (0: none), group effects, and what fades."""
+    """Kernel of the features, noise, mean, variance of a constant (0: none), group effects, memory and seasons."""
 
     base: Kernel
     noise: float  # standard deviation
     mean: float = 0.0
     constant: float = 0.0
     effects: Effects = Effects()
-    kind: str = NORMAL  # of its outcomes: what their noise depends on
-    usual: float = 1.0  # what is expected of counts where the noise is the one above
-    memory: float = 0.0  # rounds after which all but the constant has become another; 0: it stays as it is
-    even: bool = False  # whether it turns evenly, and not by steps of a random walk
+    kind: str = NORMAL  # of its outcomes, which decides what their noise depends on
+    usual: float = 1.0  # the expected count at which the noise is ``noise``
+    memory: float = 0.0  # rounds after which all but the constant is new; 0: it never changes
+    even: bool = False  # whether it changes smoothly, not like a random walk
     seasons: tuple[tuple[float, float], ...] = ()  # periods in rounds, ascending, each with the size of what returns
-    promised: Promised | None = None  # by how much the mean of each group differs, as its threshold does
+    promised: Promised | None = None  # shifts of the means of groups, which follow their thresholds
 
     @staticmethod
     def guess(features: Features, mean: float, std: float, *, every_column: bool = False) -> Shape:
-        """Nothing is known: a smooth and a linear part, each of the variance of the outcomes.
+        """The shape to start from if nothing is known: a smooth and a linear part, each of the outcomes' variance.
 
-        Distances grow as the square root of the number of features, and so do the lengthscales. Features that are 0 or
-        1 have a linear part alone, or all that is smooth would have to be learnt for each of them afresh; with
-        ``every_column`` they are as all others. Every category adds a constant, and has a smooth part of its own that
-        is much like those of the others.
+        Distances grow as the square root of the number of features, and so do the lengthscales. Features of 0 and 1
+        have only a linear part, or the smooth part would have to be learnt anew for each value; with ``every_column``
+        they are like all others. Every category adds a constant, and has a smooth part of its own that is much like
+        those of the others.
         """
         std = min(max(std, SMALLEST), LARGEST)
         variance = std**2
@@ -110,7 +111,7 @@ class Shape:
         )
 
     def kernel(self, dimension: int, columns: int) -> Kernel:
-        """Over points with so many features and further columns."""
+        """The kernel over points with so many features and further columns."""
         kernel = self.base
         if columns:
             kernel = GroupEffects(base=kernel, features=dimension, **vars(self.effects))
@@ -124,7 +125,7 @@ class Shape:
         return SumKernel(kernel, Constant(self.constant)) if self.constant else kernel
 
     def learnt(self, kernel: Kernel, noise: float) -> Shape:
-        """The same shape with the hyperparameters of what :meth:`kernel` gave, as they are now."""
+        """The same shape with the hyperparameters of ``kernel``: that of :meth:`kernel`, which has learnt since."""
         if self.constant:
             assert isinstance(kernel, SumKernel)
             kernel = kernel.first
@@ -158,9 +159,9 @@ class Shape:
         return self.mean if self.promised is None else self.mean + self.promised.at(keys)
 
     def having(self, like: Shape, variance: float, span: float) -> Shape:
-        """With first guesses of the effects, the memory and the seasons that another shape has.
+        """The same shape with first guesses of the effects, the memory and the seasons that another shape has.
 
-        ``variance`` is that of the shared function, ``span`` the rounds that outcomes are of.
+        ``variance`` is that of the shared function, ``span`` the number of rounds that outcomes span.
         """
         effects, memory = Effects.guess(like.effects.present, variance), MEMORY * span if like.memory else 0.0
         seasons = tuple((period, SEASON) for period in like.periods)
@@ -168,23 +169,23 @@ class Shape:
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """After how many rounds something returns."""
+        """The periods of the seasons, in rounds."""
         return tuple(period for period, _ in self.seasons)
 
     def over(self, columns: Columns) -> Shape:
-        """With a kernel at the places of the columns that it names."""
+        """The same shape with its kernel placed at the columns that it names."""
         return replace(self, base=placed(self.base, columns))
 
     @property
     def every_column(self) -> bool:
-        """Whether the smooth part of a guess is of all features that its linear part is of."""
+        """Whether the smooth part of a guess covers all features that its linear part covers."""
         parts = list(parts_of(self.base))
         smooth = next((part for part in parts if isinstance(part, Stationary)), None)
         trend = next((part for part in parts if isinstance(part, Trend)), None)
         return smooth is None or trend is None or np.size(smooth.lengthscale) == len(trend.scale)
 
     def alike(self, other: Shape) -> bool:
-        """Whether both differ in the values of hyperparameters alone."""
+        """Whether both differ at most in the values of hyperparameters."""
         same = stationary_kind(self.base) is stationary_kind(other.base)
         sizes = len(parameters(self.base)) == len(parameters(other.base))
         fades = (self.memory > 0.0, self.even) == (other.memory > 0.0, other.even)
@@ -194,7 +195,7 @@ class Shape:
         return same and sizes and moves and groups and self.kind == other.kind
 
     def in_kind_of(self, other: Shape) -> Shape:
-        """With the stationary kernel of the kind that another shape has, and with its interactions."""
+        """The same shape with the kind of stationary kernel that another shape has, and with its interactions."""
         kind = stationary_kind(other.base)
         base = (None if kind is None else with_stationary(self.base, kind)) or self.base
         products = interactions_of(other.base)
@@ -203,16 +204,16 @@ class Shape:
         return replace(self, base=base)
 
     def rescaled(self, mean: float, factor: float, variance: float) -> Shape:
-        """About another mean, not well known, and with standard deviations multiplied by a factor."""
+        """The same shape around another, uncertain mean, with standard deviations multiplied by a factor."""
         base, noise = scaled(self.base, factor**2), self.noise * factor
         return replace(self, base=base, noise=noise, mean=mean, constant=variance * factor**2)
 
     def variance(self, contexts: Array) -> float:
-        """Of the shared function, in the mean over contexts (n, D)."""
+        """Variance of the shared function, averaged over contexts (n, D)."""
         return float(self.base.diagonal(contexts).mean())
 
     def size(self, contexts: Array) -> float:
-        """The same, but no more than that of the outcomes, where these set the scale: parts may each have all of it."""
+        """The same, but at most that of the outcomes, if these set the scale: each part alone may have all of it."""
         variance = self.variance(contexts)
         return min(variance, self.constant) if self.constant else variance
 
@@ -236,7 +237,7 @@ def stationary_kind(kernel: Kernel) -> type[Stationary] | None:
 
 
 def parts_of(kernel: Kernel) -> Iterator[Kernel]:
-    """What a kernel is made of, the first part first."""
+    """The innermost parts of a kernel, in order."""
     if isinstance(kernel, OfColumns):
         yield from parts_of(kernel.base)
     elif isinstance(kernel, PairOfKernels):
@@ -249,7 +250,7 @@ def parts_of(kernel: Kernel) -> Iterator[Kernel]:
 def with_stationary(kernel: Kernel, kind: type[Stationary]) -> Kernel | None:
     """The kernel with the first of its stationary parts replaced by one of another kind; None where there is none.
 
-    Correlations fall at once with the distance where paths jump, so lengthscales are longer then.
+    The correlations of a Laplacian kernel fall steeply from distance 0 on, so its lengthscales are made longer.
     """
 
     def replaced(part: Stationary, _: int) -> Stationary:
@@ -260,13 +261,13 @@ def with_stationary(kernel: Kernel, kind: type[Stationary]) -> Kernel | None:
 
 
 def of_columns(kernel: Kernel, columns: tuple[int, ...]) -> Kernel | None:
-    """A stationary kernel with one lengthscale, of some of its columns alone; None of any other kernel."""
+    """A stationary kernel with one lengthscale, restricted to some columns; None for any other kernel."""
     plain = isinstance(kernel, Stationary) and np.ndim(kernel.lengthscale) == 0
     return OfColumns(base=kernel, columns=columns) if plain else None
 
 
 def without_columns(kernel: Kernel) -> Kernel | None:
-    """The kernel that :func:`of_columns` began with, of one lengthscale; None of any other kernel."""
+    """The kernel that :func:`of_columns` restricted; None for any other kernel."""
     if not isinstance(kernel, OfColumns) or kernel.names or not isinstance(kernel.base, Stationary):
         return None
     lengthscale = float(np.exp(np.log(kernel.base.lengthscale).mean()))
@@ -284,9 +285,9 @@ def with_every_lengthscale(kernel: Kernel, dimension: int) -> Kernel | None:
 
 
 def _changed(kernel: Kernel, change: Callable[[Stationary, int], Stationary | None], width: int) -> Kernel | None:
-    """The kernel with the first of its stationary parts changed that can be; None where none can.
+    """The kernel with the first stationary part changed for which ``change`` gives another; None where none can.
 
-    ``width`` is of how many features it is.
+    ``width`` is the number of features that it reads.
     """
     if isinstance(kernel, Stationary):
         return change(kernel, width)

@@ -1,16 +1,16 @@
 """Slips: outcomes so far out that a typing error or a wrong unit is likelier than any truth.
 
 One outcome that is a hundred times too large would set scale and noise for all others. So an outcome is set aside, as
-if it had not come, where all of this is so:
+if it had not come, if all of the following holds:
 
-- it lies far from what was believed of it, and far beyond all others: several times as far from their median as any
-  outcome that counts (by itself a law of heavy tails, or a prior of another scale, has no such gap),
-- nothing agrees with it: no other outcome so far out, on the same side, of an arm with the same context and group, and
-  no more than two among fifty outcomes in a row.
+- it lies far from the belief about it, and far beyond all others: several times as far from their median as any
+  outcome that counts (heavy tails, or a prior of another scale, do not leave such a gap),
+- no other outcome agrees with it: none of an arm with the same context and group is so far out on the same side, and
+  no more than two among fifty outcomes in a row are.
 
 Each update judges again all that is set aside. A truth that jumps brings more such outcomes, and then they all count.
-Outcomes whose noise was told, and those declared to be 0 or 1, are never set aside. Counts are compared by their roots,
-which scatter alike.
+Outcomes that came with their noise, and those declared to be 0 or 1, are never set aside. Counts are compared by their
+roots, which scatter alike.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
 from superarm.posteriors.gaussian_process import ExactPosterior, GaussianProcess
+from superarm.posteriors.given_noise import with_usual
 from superarm.posteriors.model.conditioned import LEAST, Own
 from superarm.posteriors.model.log import Log, in_order
 from superarm.posteriors.model.model import Model
@@ -30,26 +31,26 @@ from superarm.posteriors.model.story import counts_again, slipped
 from superarm.posteriors.posterior import Posterior
 from superarm.round import Outcomes, Round
 
-GAP = 3.0  # times as far from the median as any outcome that counts
-YOUNG = 20.0  # outcomes among which that takes twice as much: among few a gap is nothing rare
-STAYS = 2.0  # the same of what is set aside already
-FAR = 8.0  # standard deviations from what was believed
-FEW = 8  # outcomes that must count for any to be set aside
-CROWD, ROW = 3, 50  # so many among so many outcomes in a row are no slips
-EQUAL = 1e-9  # share of their median by which outcomes may differ and count as equal
+GAP = 3.0  # a slip is this many times as far from the median as any outcome that counts
+YOUNG = 20.0  # number of outcomes at which that is doubled: among few, a gap is not rare
+STAYS = 2.0  # the same for an outcome that is set aside already
+FAR = 8.0  # standard deviations from the belief
+FEW = 8  # least number of outcomes that must count, or none is set aside
+CROWD, ROW = 3, 50  # CROWD outcomes far out among ROW in a row are no slips
+EQUAL = 1e-9  # relative difference from the median up to which outcomes count as equal to it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Screened:
     """Outcomes of a round with slips set aside."""
 
-    log: Log  # with them, of all rows
-    observed: Outcomes  # in order, NaN where they are slips
-    slips: Mask  # (n, 2) of the log, what is set aside from now on
-    returned: Mask  # (n, 2) of the log, what was set aside and counts again
+    log: Log  # all rows, those of the round last
+    observed: Outcomes  # of the round, in order, NaN where they are slips
+    slips: Mask  # (n, 2) outcomes of the log that are set aside from now on
+    returned: Mask  # (n, 2) outcomes of the log that were set aside and count again
 
     def conditioned(self, posterior: Own, columns: int) -> Own:
-        """The posterior that has also seen what was set aside and counts again."""
+        """The posterior that has also seen the outcomes that count again."""
         rows = self.returned.any(axis=1)
         values = np.where(self.returned, self.log.values, np.nan)[rows]
         return posterior.condition(self.log.points(columns)[rows], values) if rows.any() else posterior
@@ -67,9 +68,9 @@ class Screened:
 
 
 def screened(model: Model, posterior: Posterior | None, round: Round, observed: Outcomes) -> Screened:
-    """Outcomes of a round added to the log, and what is a slip of all that came."""
+    """The log with the outcomes of a round, and which of all its outcomes are slips."""
     observed = in_order(round, observed)
-    log = (model.log or Log.empty(round.contexts.shape[1])).with_all_rows(
+    log = (model.log or Log.empty(round.contexts.shape[1])).with_rows(
         round, observed.arms, observed.values, observed.noise
     )
     rows = np.flatnonzero(~np.isnan(observed.values).all(axis=1))
@@ -91,14 +92,12 @@ def screened(model: Model, posterior: Posterior | None, round: Round, observed: 
 
 
 def _far(model: Model, posterior: Posterior | None, round: Round, observed: Outcomes) -> Mask:
-    """(k, 2) which outcomes lie far from what is believed; all where nothing is."""
+    """(k, 2) which outcomes lie far from the belief; all, if there is none."""
     if posterior is None:
         return np.ones(observed.values.shape, dtype=np.bool_)
     assert isinstance(posterior, GaussianProcess | ExactPosterior)
     belief = posterior.predict(model.points(round)[observed.arms])
-    told = model.noises(observed, belief)
-    usual = np.broadcast_to(posterior.noise_std, observed.values.shape)
-    noise = usual if told is None else np.where(np.isnan(told), usual, told)
+    noise = with_usual(model.noises(observed, belief), posterior.noise_std, observed.values.shape)
     far: Mask = np.abs(observed.values - belief.mean) > FAR * np.hypot(belief.std, noise)
     return far
 
@@ -120,12 +119,12 @@ def _alone(log: Log, needed: Array, kinds: Kinds) -> Mask:
 
 
 def _within(values: Array, others: Array) -> bool:
-    """Whether values lie between others, so that none of them can be far out: the usual case, seen at once."""
+    """Whether values lie between others, so that none of them can be far out: a quick test that mostly suffices."""
     return len(others) > 0 and bool(others.min() <= values.min() and values.max() <= others.max())
 
 
 def far_out(values: Array, needed: Array) -> Mask:
-    """(n,) which values are each ``needed`` times, (n,), as far from the median as any that is not among them.
+    """(n,) the values far out: each is ``needed`` times, (n,), as far from the median as any value not among them.
 
     >>> far_out(np.array([1.0, 2.0, 3.0, 1.5, 2.5, 1.2, 2.2, 1.8, 2.7, 300.0]), np.full(10, 5.0)).nonzero()[0].tolist()
     [9]
@@ -143,7 +142,7 @@ def far_out(values: Array, needed: Array) -> Mask:
 
 
 def _agree(log: Log, rows: IntArray, places: IntArray, above: Mask) -> bool:
-    """Whether outcomes far out are too many in a row, or two are of one context, one group and one side."""
+    """Whether outcomes far out are too many in a row, or two share context, group and side."""
     if (places[CROWD - 1 :] - places[: len(places) - CROWD + 1] < ROW).any():
         return True
     points = np.column_stack([log.contexts[rows], log.keys[rows], above])

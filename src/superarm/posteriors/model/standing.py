@@ -1,12 +1,12 @@
-"""Floors that stay with their groups: whoever set them is presumed to have known the groups.
+"""Floors that stay with their groups, and so are presumed to tell what the groups are like.
 
-A floor under the mean margin of a shop is agreed on with that shop, so shops of high floors have high margins. The
-groups with the easiest promises are picked first. If all groups were believed to be like these, no other promise would
-seem possible to keep. So where every group keeps its threshold from round to round, and these differ, outcomes are
-modelled by how far they lie from the threshold of their group, until the evidence speaks against it. Thresholds that
-change from round to round tell nothing of groups and are left alone, as are those of promises that are not in the unit
-of one outcome (a sum, a count, a variance, Dixit-Stiglitz). So are upper limits: the most that somebody accepts, such
-as the leakage that a client allows, is a wish and says little about outcomes.
+A floor under the mean margin of a shop is agreed on with that shop, so shops with high floors have high margins. The
+groups with the easiest promises are picked first; if all groups were believed to be like these, no other promise would
+seem possible to keep. So if every group keeps its threshold from round to round, and thresholds differ, outcomes are
+modelled by their distance from the threshold of their group, until the evidence speaks against it. This is not done
+for thresholds that change from round to round, which say nothing about groups, nor for promises that are not in the
+unit of one outcome (a sum, a count, a variance, Dixit-Stiglitz), nor for upper limits: a limit, such as the leakage
+that a client allows, is a wish and says little about outcomes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from superarm.round import LARGEST, Round
 from superarm.storage import storable
 from superarm.storage.hashes import keys_of
 
-SLOPE = 0.4  # standard deviation, around 1, of what the mean of a group gains where its threshold is higher by 1
-MOST = 1000  # groups whose thresholds are remembered; with more, nothing is presumed
+SLOPE = 0.4  # standard deviation, around 1, of the rise of a group's mean per rise of its threshold
+MOST = 1000  # most groups whose thresholds are remembered; with more, thresholds are not used
 
 
 @storable(shapes={"keys": "G", "shifts": "G"})
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Promised:
-    """How far the threshold of every group lies above that of all groups in the mean."""
+    """How far the threshold of each group lies above the mean of all thresholds."""
 
     keys: Array  # (G,) ascending
     shifts: Array  # (G,)
@@ -44,7 +44,7 @@ class Promised:
         return hash(self.shifts.tobytes())
 
     def at(self, keys: Array) -> Array:
-        """(n,) of the groups of these keys, 0 where a group is not known."""
+        """(n,) shifts of the groups with these keys, 0 for a group that is not known."""
         places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         shifts: Array = np.where(self.keys[places] == keys, self.shifts[places], 0.0)
         return shifts
@@ -53,9 +53,9 @@ class Promised:
 @storable
 @dataclass(frozen=True, kw_only=True)
 class AroundThresholds:
-    """A prior mean of two numbers, the second of which follows the thresholds of groups.
+    """A prior mean of two outputs, the second of which follows the thresholds of groups.
 
-    Points have the key of the group at ``column``.
+    Points hold the key of their group in ``column``.
     """
 
     mean: tuple[float, float]
@@ -71,10 +71,10 @@ class AroundThresholds:
 @storable
 @dataclass(frozen=True, kw_only=True)
 class Slope(Combinable):
-    """How much more or less than its threshold the mean of a group moves, ``k(x, y) = variance * s(x) * s(y)``.
+    """Kernel of the deviation from a slope of 1 of means over thresholds, ``k(x, y) = variance * s(x) * s(y)``.
 
-    Points have the key of the group at ``column``, which says how far its threshold lies from the mean, s. The variance
-    is not learnt: the outcomes of a few groups tell the slope itself.
+    Here s is the shift of the threshold of a point's group, whose key the point holds in ``column``. The variance is
+    not learnt: the outcomes of a few groups determine the slope itself.
     """
 
     promised: Promised
@@ -99,8 +99,8 @@ class Standing:
 
     keys: Array = field(default_factory=lambda: np.empty(0))  # (G,) ascending
     thresholds: Array = field(default_factory=lambda: np.empty(0))  # (G,)
-    again: bool = False  # whether a group came back with its threshold
-    lost: bool = False  # whether one came back with another, or they cannot be compared
+    again: bool = False  # whether a group came back with the same threshold
+    lost: bool = False  # whether a group came back with another one, or thresholds cannot be compared
 
     def _check_fields(self) -> None:
         """Keys ascend, and thresholds are numbers."""
@@ -109,13 +109,13 @@ class Standing:
 
     @property
     def promised(self) -> Promised | None:
-        """What is presumed of groups; None where thresholds tell nothing."""
+        """What thresholds are presumed to tell about groups; None if nothing."""
         if self.lost or not self.again or np.ptp(self.thresholds) == 0.0:
             return None
         return Promised(keys=self.keys, shifts=self.thresholds - self.thresholds.mean())
 
     def after(self, round: Round) -> Standing:
-        """With the thresholds of a round."""
+        """The state after the thresholds of a round."""
         if self.lost or not len(round):
             return self
         if len(round.promises) != 1:
@@ -129,7 +129,7 @@ class Standing:
         known = np.isin(keys, self.keys)
         before = self.thresholds[np.searchsorted(self.keys, keys[known])]
         joined = np.concatenate([self.keys, keys[~known]])
-        near = len(joined) <= MOST and (np.abs(thresholds) <= LARGEST).all()  # or they tell nothing of outcomes
+        near = len(joined) <= MOST and (np.abs(thresholds) <= LARGEST).all()  # else they are not used
         if not near or not np.array_equal(before, thresholds[known]):
             return LOST
         order = np.argsort(joined)

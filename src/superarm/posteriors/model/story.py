@@ -1,4 +1,4 @@
-"""What a model adopted, in words."""
+"""The story of a model: what it adopted, in words."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ KINDS_IN_WORDS = {
 def adopted(
     before: Iterable[Shape | None], now: Iterable[Shape], decisions: int, seen: Iterable[bool] = (True, True)
 ) -> list[str]:
-    """A line for each thing in which the shapes of the outputs differ from those before, where outcomes were seen."""
+    """A line for each change of a shape, of outputs whose outcomes were seen."""
     lines = []
     for name, old, new, any_seen in zip(NAMES, before, now, seen, strict=True):
         if old is None and not any_seen:
-            continue  # nothing is taken from outcomes that have not come
+            continue  # a first guess, which no outcome supports yet
         lines += [f"after decision {decisions}, {name}: {change}" for change in _changes(old, new)]
     return lines
 
@@ -80,14 +80,14 @@ def effects_in_words(effects: Effects) -> str:
 
 
 def promised_in_words(shape: Shape) -> str:
-    """Whether thresholds tell what groups are like."""
+    """Whether outcomes are modelled around thresholds."""
     if shape.promised is None:
         return "the thresholds of groups say nothing about their outcomes"
     return "thresholds stay with their groups, so outcomes are modelled around the threshold of their group"
 
 
 def spelled_in_words(shape: Shape) -> str:
-    """Whether features that spell the group are part of the smooth function."""
+    """Whether features that encode the group are part of the smooth function."""
     if isinstance(shape.base, OfColumns):
         return "features of 0 and 1 only encode the group, so effects of groups replace them"
     return "features of 0 and 1 say more than the group"
@@ -108,18 +108,18 @@ def seasons_in_words(shape: Shape) -> str:
 
 
 def broke(output: int, decisions: int, t: int, nats: float) -> str:
-    """That an output was found to be another from round t on."""
+    """The line on an output that broke at round t."""
     found = f"after decision {decisions}, {NAMES[output]}: broke at t = {t} ({nats:.0f} nats)"
     return f"{found}; {FORGOTTEN}"
 
 
 def slipped(output: int, decisions: int, value: float, t: float) -> str:
-    """That an outcome was set aside."""
+    """The line on an outcome that is set aside."""
     found = f"after decision {decisions}, {NAMES[output]}: {value:.4g} of t = {t:.0f} lies far beyond all others"
     return f"{found}; {ASIDE}"
 
 
 def counts_again(output: int, decisions: int, many: int) -> str:
-    """That outcomes are no longer set aside."""
+    """The line on outcomes that count again."""
     which = "the outcome that was set aside counts" if many == 1 else f"{many} outcomes that were set aside count"
     return f"after decision {decisions}, {NAMES[output]}: others agree, so {which} again"

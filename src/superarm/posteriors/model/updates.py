@@ -1,4 +1,4 @@
-"""What a model becomes as outcomes come: it learns hyperparameters, and adopts what the evidence asks for."""
+"""How a model changes as outcomes come: it learns hyperparameters, and adopts what the evidence supports."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from superarm.posteriors.model.story import adopted
 from superarm.posteriors.posterior import Belief, Posterior
 from superarm.round import Outcomes, Round
 
-MANY = 100  # outcomes that are all alike, from which on they tell the noise
-AGREE = 2.0  # nats by which outcomes must speak for groups that are alike in both outputs, where a prior has them so
+MANY = 100  # number of equal outcomes from which on the noise is learnt from them
+AGREE = 2.0  # nats for groups that are alike in both outputs, as the given prior says
 
 
 def after(
     before: Model, posterior: Posterior | None, round: Round, observed: Outcomes, learning: Learning, seed: int
 ) -> tuple[Model, Posterior | None]:
-    """The model and its posterior that have also seen outcomes of a round."""
+    """The model and its posterior after outcomes of a round."""
     before.check_dimension(round)
     observed = of_today(before.since, round, observed)
     if np.isnan(observed.values).all():
@@ -42,16 +42,16 @@ def after(
     rng = np.random.default_rng((seed, model.decisions))
     found = screened(before, posterior, round, observed)
     log, observed, returned = found.log.latest(MOST), found.observed, bool(found.returned.any())
-    model = replace(model, log=log).told(found.lines(model.decisions))
+    model = replace(model, log=log).with_lines(found.lines(model.decisions))
     if posterior is not None:
         assert isinstance(posterior, GaussianProcess | ExactPosterior)
         points = before.points(round)[observed.arms]
         belief = posterior.predict(points)
-        told = before.noises(observed, belief)
+        noise = before.noises(observed, belief)
         alarm = before.alarm
-        if learning.schedule != ():  # or nothing is to be learnt but outcomes
-            alarm = alarm.after(belief, posterior.noise_std, observed.values, told)
-        posterior = found.conditioned(posterior.condition(points, observed.values, told), before.columns)
+        if learning.schedule != ():  # an empty schedule: the model stays, and only outcomes are learnt
+            alarm = alarm.after(belief, posterior.noise_std, observed.values, noise)
+        posterior = found.conditioned(posterior.condition(points, observed.values, noise), before.columns)
         model, posterior = after_breaks(replace(model, alarm=alarm), posterior, learning, rng)
         assert model.log is not None
         log = model.log
@@ -61,16 +61,16 @@ def after(
     searched = due and is_search(model.decisions) and log.whole
     if due or (rings and model.drifts):
         model, posterior = refitted(model, posterior, learning, rng)
-    if rings or (look and (model.drifts or not searched)):  # a search has just looked for one in either output
+    if rings or (look and (model.drifts or not searched)):  # a search has just tested both outputs for a drift
         assert posterior is not None
         model, posterior = drifting(model, posterior, learning, rng)
     if due or look:
-        # Again once its outcomes have doubled: one that comes in parts is then fitted with nearly all of them.
+        # Again once its outcomes have doubled, so a decision whose outcomes come in parts is fitted to nearly all.
         model = replace(model, due=log.total + int(np.count_nonzero(log.rounds == round.t)))
     if rings:
         model = replace(model, alarm=model.alarm.answered(found=model.story != story))
     if model.shapes is not None and isinstance(posterior, GaussianProcess) and posterior.distinct > MOST:
-        if model.drifts:  # every row is a point of its own, and the oldest say least
+        if model.drifts:  # every row is a point of its own, and the oldest matter least
             latest = log.latest(MOST // 2)
             begun = belief_at(posterior, latest, model.columns) if model.uneven else None
             posterior = posterior_of(model.shapes, latest, model.columns, begun)
@@ -80,19 +80,19 @@ def after(
 
 
 def alike(values: Array) -> bool:
-    """Whether outcomes are all alike, and too few to say that there is no noise: no click in ten tells no certainty."""
+    """Whether outcomes are all equal, but too few to prove that there is no noise, as no click in ten."""
     return 0 < len(values) < MANY and bool(np.ptp(values) == 0.0)
 
 
 def is_search(decisions: int) -> bool:
-    """Whether a refit after so many decisions looks for other structure, too."""
+    """Whether a refit after so many decisions also judges other structure."""
     return decisions % 3 == 0 or decisions == 2
 
 
 def refitted(
     before: Model, posterior: Posterior | None, learning: Learning, rng: np.random.Generator
 ) -> tuple[Model, Posterior]:
-    """The model with hyperparameters learnt again and what the evidence asks for, and its posterior."""
+    """The model with hyperparameters learnt again and the structure that the evidence supports, and its posterior."""
     assert before.log is not None
     rows = Rows(posterior, before.log, before.columns)
     given = [given_of(before, j, rows) for j in (0, 1)]
@@ -106,19 +106,19 @@ def refitted(
         learnt = posterior.learned(learning, rng)
         posterior = trusted(learnt) if before.log.whole else learnt
     if posterior is not None and not before.log.whole and not before.drifts:
-        return before, posterior  # old rows are only there, in its shape
+        return before, posterior  # only the posterior remembers the dropped rows, and in its present shape
     now: tuple[Shape | None, Shape | None] = (None, None)
-    if learnt is not None:  # rivals have learnt their hyperparameters, too
+    if learnt is not None:  # rivals are compared with the learnt hyperparameters
         now = before.learnt_by(learnt)
     search = is_search(before.decisions)
     belief = rows.belief if uneven else None
-    each = [_shape(before, j, now[j], *given[j], learning, rng, search, by_itself, belief) for j in (0, 1)]
-    first, second = agreed(each) if search and before.given is not None else each
+    found = [_shape(before, j, now[j], *given[j], learning, rng, search, by_itself, belief) for j in (0, 1)]
+    first, second = agreed(found) if search and before.given is not None else found
     if posterior is not None and before.shapes is None and not uneven and not (first.changed or second.changed):
         return before, posterior
     shapes = (first.shape, second.shape)
     model = replace(before, shapes=shapes, given=None if before.given is None else (first.given, second.given))
-    model = model.told(adopted(now, shapes, before.decisions, (before.any_of(0), before.any_of(1))))
+    model = model.with_lines(adopted(now, shapes, before.decisions, (before.any_of(0), before.any_of(1))))
     return model, posterior_of(shapes, before.log, model.columns, belief)
 
 
@@ -127,22 +127,25 @@ class Found:
     """The shape of an output, and how it was found."""
 
     shape: Shape
-    given: Shape  # what is given of it
-    changed: bool  # whether it is another one than before
-    judgement: Judgement | None = None  # by which others could be judged; None where too few outcomes came
+    given: Shape  # the given shape that goes with it
+    changed: bool  # whether the structure changed
+    judgement: Judgement | None = None  # to judge other shapes by; None if too few outcomes came
 
 
 def agreed(found: list[Found]) -> list[Found]:
-    """The shapes of both outputs, without group effects where all outcomes together do not speak for them.
+    """The shapes of both outputs, without group effects if the outcomes of both together do not support them.
 
-    A prior without effects says that groups are alike. Few outcomes cannot tell, so effects are adopted on little
-    evidence, and two outputs uphold each other's. Once outcomes are many enough to tell, what they say of both counts.
+    A given prior without effects says that groups are alike. A few outcomes cannot test that, so effects are adopted on
+    little evidence, and effects of one output support those of the other. Once there are enough outcomes for a test,
+    the evidence of both outputs counts together.
     """
     staying = [j for j in (0, 1) if found[j].shape.effects.present in STAYING]
     rivals, gained = list(found), 0.0
     for j in staying:
         judgement, shape = found[j].judgement, found[j].shape
-        tied = shape.promised is not None or isinstance(shape.base, OfColumns)  # effects stand for something else, too
+        tied = shape.promised is not None or isinstance(
+            shape.base, OfColumns
+        )  # then effects stand for more than differences
         if judgement is None or len(judgement.rows) < TELLING or tied:
             return found
         plain, given, gain = judgement.without_effects(shape, found[j].given)
@@ -164,8 +167,8 @@ def _shape(
 ) -> Found:
     """The shape of an output.
 
-    ``given`` and ``changed`` are as :func:`given_of` says; ``by_itself`` that the posterior has learnt its
-    hyperparameters; ``belief`` at all rows of the log decides the noise where it is uneven.
+    ``given`` and ``changed`` come from :func:`given_of`; ``by_itself`` says that the posterior has learnt its
+    hyperparameters itself; ``belief``, at all rows of the log, decides the noise where it is uneven.
     """
     assert model.log is not None
     if now is None:
@@ -173,7 +176,7 @@ def _shape(
     else:
         noise = now.noise if now.kind == given.kind != BINARY else given.noise
         now = replace(now, mean=given.mean, constant=given.constant, kind=given.kind, usual=given.usual, noise=noise)
-        if len(parameters(now.base)) != len(parameters(given.base)):  # features are of another kind than before
+        if len(parameters(now.base)) != len(parameters(given.base)):  # features have changed their kind
             now = replace(now, base=given.base)
     promised = model.standing.promised if output == 1 else None
     if now.promised is not None:
@@ -207,6 +210,6 @@ def _shape(
         best, given = judgement.best(now, given, guessed=model.given is None)
         changed |= not best.alike(now)
         now = best
-    if now.promised is not None:  # few groups say little of how much groups may differ, and certificates rest on it
+    if now.promised is not None:  # a few groups do not show how much groups differ, and certificates rely on it
         now = replace(now, effects=now.effects.at_least(DEVIATION))
     return Found(shape=now, given=given, changed=changed, judgement=judgement)

@@ -31,7 +31,7 @@ def shape_in_words(shape: Shape) -> str:
 
 
 def kernel_in_words(kernel: Kernel) -> str:
-    """What kind of function it stands for, with lengthscales and standard deviations.
+    """The kind of function that a kernel stands for, with lengthscales and standard deviations.
 
     >>> from superarm import Matern52
     >>> kernel_in_words(Matern52(lengthscale=(0.5, 2.0), variance=4.0))

@@ -7,7 +7,7 @@ import numpy as np
 from superarm.compiled import compiled
 from superarm.oracles.decomposition.compiled.sums import PARTS, add, total
 
-SLACK = 1e-11  # relative, above what sums of profiles lose to rounding
+SLACK = 1e-11  # relative; more than sums of profiles lose by rounding
 
 
 @compiled
@@ -159,7 +159,7 @@ def combine(entry_start, V, least, most, counts):
         value = combine_near(entry_start, V, least, most, mu, delta, counts)
         if value >= bound - delta + slack or delta == np.inf:
             return value
-        if value > -np.inf:  # a sum that is known shows how far it is enough to look
+        if value > -np.inf:  # a known sum bounds how far below its best a group can be
             delta = bound - value + 2.0 * slack
         else:
             delta = 32.0 * delta if delta < abs(bound) else np.inf

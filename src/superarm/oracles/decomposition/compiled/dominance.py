@@ -1,4 +1,4 @@
-"""Which labels can be forgotten, and the subsets of a block that cannot."""
+"""Dominance of labels, and the undominated subsets of a block."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def compensated(t, members):
 
 @compiled
 def widened(array):
-    """A copy with twice the room."""
+    """A copy of twice the length."""
     wider = np.empty(2 * len(array), dtype=array.dtype)
     for i in range(len(array)):  # a copy of slices would compile much longer
         wider[i] = array[i]
@@ -145,7 +145,7 @@ def subsets_of_blocks(start, t, a, cap, limit, relaxed):
     for b in range(n):
         longest = max(longest, start[b + 1] - start[b])
         largest = max(largest, min(cap[b], start[b + 1] - start[b]))
-    # What is longer than the limit is halved, ends apart: a list gains at most one place with every arm.
+    # A list longer than the limit is halved, except its ends, and gains at most one place with every arm.
     width = 2 * (limit + longest) + 8
     shape = (largest + 1, width)
     r, h, name, size = (

@@ -123,7 +123,7 @@ def entry(first, last, block_start, count, a, g, theta, k, lam, tau, incumbent, 
             break
         keep = undominated(new_c[:m], new_r[:m], new_w[:m], k)
         if len(keep) > limit:
-            # A beam: what falls off it stays inside the upper bound.
+            # A beam: dropped labels still count in the upper bound.
             ranked = keep[descending(new_u[keep])]
             lost = max(lost, new_u[ranked[limit]])
             keep = ranked[:limit]

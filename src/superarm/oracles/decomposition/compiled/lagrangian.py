@@ -71,7 +71,7 @@ def sweep(first, last, block_start, count, a, g, p, q, cap, S, A, G):
 
 @compiled
 def tighten(cap, theta, p, q, A, G, U, L, P, Q):
-    """Lower U and raise L for every k by what one sweep has shown; P and Q remember who attained L."""
+    """Lower U and raise L for every k by the results of one sweep; P and Q remember the multipliers that attained L."""
     for k in range(1, cap + 1):
         if U[k] == -np.inf:
             continue
@@ -96,7 +96,7 @@ def tighten(cap, theta, p, q, A, G, U, L, P, Q):
 
 @compiled
 def ends(first, last, block_start, count, a, g, theta, cap, U, L, P, Q):
-    """Sweeps at multiplier 0 and infinity: which counts the best rewards settle, and which are out of reach."""
+    """Sweeps at multipliers 0 and infinity: counts that the best rewards settle, and counts that cannot be good."""
     S = np.empty(cap + 1)
     A = np.empty((2, cap + 1))
     G = np.empty((2, cap + 1))

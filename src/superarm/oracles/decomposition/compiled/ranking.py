@@ -6,7 +6,7 @@ import numpy as np
 
 from superarm.compiled import compiled
 
-FEW = 64  # up to so many are kept sorted by insertion; more are sorted as a whole
+FEW = 64  # up to so many are kept sorted by insertion; if more are asked for, all are sorted
 
 
 @compiled
@@ -58,7 +58,7 @@ def unbeaten(a, g, cap, keep):
 
     One arm beats another if neither its reward nor its gain is smaller and, where both are equal, it comes first. Of
     ``cap`` arms that beat one, a choice that contains this one and at most ``cap`` in all leaves one out, which can
-    take its place: so nobody needs an arm that is not marked.
+    take its place: so an arm that is not marked is never needed.
     """
     n = len(a)
     # The cap best rewards beat every other arm that gains no more than any of them: mostly this leaves few.
@@ -73,7 +73,7 @@ def unbeaten(a, g, cap, keep):
     some = np.empty(n, dtype=np.int64)
     rewards, gains = np.empty(n), np.empty(n)
     left = 0
-    for i in range(n):  # without a branch, of which every other one would be guessed wrong
+    for i in range(n):  # without a branch, which would be mispredicted half of the time
         some[left], rewards[left], gains[left] = i, a[i], g[i]
         left += keep[i]
     if left == cap:
@@ -96,7 +96,7 @@ def unbeaten_in_three(starts, b, c, caps, keep):
     """Mark the arms of each part ``starts[p]:starts[p+1]`` that fewer than ``caps[p]`` others beat in three ways.
 
     Arms come from the largest of the first way down, among equals from the largest b, then c, then in the order of
-    ties: so whoever beats an arm comes before it, and of those it is enough to look at the ones that are marked (T2).
+    ties. So the arms that beat one come before it, and of these it is enough to examine the marked ones (T2).
     """
     for part in range(len(starts) - 1):
         first, last = starts[part], starts[part + 1]
@@ -116,12 +116,12 @@ def unbeaten_in_three(starts, b, c, caps, keep):
 
 
 @compiled
-def lay_out(order, codes, usable, scores, gain, caps, everyone):
+def lay_out(order, codes, usable, scores, gain, caps, keep_all):
     """The arms of each group that can matter, in the order of ties, and the groups in the order of their first ones.
 
     ``order``, (M,), are the arms in the order of ties, and ``codes`` their groups; ``usable``, ``scores`` and ``gain``
-    are by arm, ``caps`` and ``everyone`` (all usable arms stay) by group. Returns the number of each group; the arms,
-    of which group number i has ``starts[i]`` to ``starts[i + 1]``; these; and the place of each arm among all of them.
+    are by arm, ``caps`` and ``keep_all`` (whether all usable arms stay) by group. Returns the number of each group; the
+    arms; ``starts``: group number i has arms ``starts[i]`` to ``starts[i + 1]``; and the place of each arm among all.
     """
     m, n = len(order), len(caps)
     starts = np.zeros(n + 1, dtype=np.int64)
@@ -141,7 +141,7 @@ def lay_out(order, codes, usable, scores, gain, caps, everyone):
     for group in range(n):
         first = starts[group]
         size = starts[group + 1] - first
-        if everyone[group] or caps[group] >= size:
+        if keep_all[group] or caps[group] >= size:
             for j in range(size):
                 survives[places[first + j]] = True
             continue

@@ -30,8 +30,8 @@ class Sets:
     starts: IntArray  # (g + 1,) set i is starts[i]:starts[i + 1]
     arms: IntArray  # (k,) set after set, ascending within each
     mean: Array  # (k,)
-    covariance: Array  # (k, k); only what is within a set matters
-    largest: int = 0  # most arms of any set that shares draws with these, beside themselves
+    covariance: Array  # (k, k); only entries within a set matter
+    largest: int = 0  # most arms of any other set that shares draws with these
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -47,7 +47,7 @@ class Sets:
         return np.sqrt(np.clip(np.diagonal(self.covariance), 0.0, None))
 
     def only(self, which: IntArray) -> Sets:
-        """Some of the sets."""
+        """These sets alone."""
         at = np.concatenate([np.arange(*self.starts[i : i + 2]) for i in which])
         return self.of(at, np.concatenate([[0], np.cumsum(self.sizes[which])]))
 
@@ -56,15 +56,15 @@ class Sets:
         return Sets(starts=starts, arms=self.arms[at], mean=self.mean[at], covariance=self.covariance[np.ix_(at, at)])
 
     def part(self, i: int) -> slice:
-        """Where set i lies."""
+        """The rows of set i."""
         return slice(int(self.starts[i]), int(self.starts[i + 1]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Growth:
-    """A set of k arms of one group, maybe none, and c others of the group, any one of which may join it.
+    """A set of k arms of one group, possibly empty, and c others of the group, any one of which may join it.
 
-    Of the joint posterior of f_2 it holds what sets of k + 1 arms need: nothing is as large as the square of the group.
+    It holds only the part of the joint posterior of f_2 that sets of k + 1 arms need, not the whole group's covariance.
     """
 
     arms: IntArray  # (k,) ascending
@@ -101,7 +101,7 @@ class Verdicts:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Surrogate:
-    """What lets an oracle, which knows one index per arm, work with certified sets.
+    """Translates a certificate for an oracle, which knows only one index per arm.
 
     A group counts as good where v at b = mu_2 - s z factor sigma_2 keeps the promise with the threshold moved by
     ``shift`` to the strict side. On the set that they were made for, this is p(A) <= eps.
@@ -121,7 +121,7 @@ class Certificate(Protocol):
         ...
 
     def at_least(self, promise: Promise, thresholds: Array, sizes: IntArray, mean: Array, std: Array) -> Array:
-        """(g,) a lower bound of p from the arms of each set alone, set after set; 0 where that tells nothing."""
+        """(g,) a lower bound of p from the arms of each set by themselves; 0 if that says nothing."""
         return np.zeros(len(sizes))
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
@@ -138,11 +138,11 @@ class Sure(Certificate):
     """Of Count: the outcomes play no part, so p is 0 or 1."""
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
-        """As the predicate says."""
+        """p is 1 where the predicate fails, else 0."""
         return _verdicts(promise, thresholds, sets.sizes.astype(np.float64))
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
-        """Any."""
+        """Any surrogate will do."""
         return Surrogate(factor=np.ones(len(sets)), shift=np.zeros(len(sets)))
 
     def regret_with(self, promise: Promise, threshold: float, growth: Growth) -> Array:

@@ -22,11 +22,11 @@ from superarm.rewards.group_reward import is_batched, tolerance
 from superarm.rewards.promise import Promise
 
 IN_THE_TAIL = 10  # draws that break a promise just certified: 1000 in all at eps = 0.01
-MOST = 200_000  # draws, however small eps is
-CANDIDATES = 64  # to which arms one more may be added, when EV is asked for each
+MOST = 200_000  # most draws, however small eps is
+CANDIDATES = 64  # most arms for each of which EV of the set with it is drawn
 SEED = 20230406
-WIDEST = 8.0  # factors up to which a surrogate is looked for
-STEPS = 2**30  # in which
+WIDEST = 8.0  # largest factor of a surrogate
+STEPS = 2**30  # number of steps to that factor in the search for it
 
 
 def draws_for(eps: float, in_the_tail: int = IN_THE_TAIL) -> int:
@@ -44,7 +44,7 @@ def shares(promise: Promise, thresholds: Array, values: Array) -> Verdicts:
         regret = np.maximum(short, 0.0).mean(axis=1)
     return Verdicts(
         p_broken=np.where(certain, np.sign(broken), (broken + 0.5) / (n + 1.0)),
-        regret=np.where(np.isinf(regret), short.max(axis=1), regret),  # so far away, all draws fall short alike
+        regret=np.where(np.isinf(regret), short.max(axis=1), regret),  # so far out, all draws fall short equally
     )
 
 
@@ -55,7 +55,7 @@ class Draws(Certificate):
     draws: int
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
-        """Set by set."""
+        """Draws set by set."""
         return shares(promise, thresholds, _values(promise, sets, self.draws))
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
@@ -73,7 +73,7 @@ class Draws(Certificate):
         return Surrogate(factor=factor, shift=shift)
 
     def regret_with(self, promise: Promise, threshold: float, growth: Growth) -> Array:
-        """Dixit-Stiglitz as the sum that it is while items have one arm; otherwise of the 64 least known arms."""
+        """Dixit-Stiglitz as the sum that it is while items have one arm; others draw for the 64 least known arms."""
         if isinstance(promise.reward, DixitStiglitz):
             return Gaussian().regret_with(promise, threshold, growth)
         regret = np.empty(len(growth.others))
@@ -83,7 +83,7 @@ class Draws(Certificate):
         for candidate in likely.tolist():
             one = growth.with_other(candidate)
             regret[candidate] = self.judge(promise, np.array([threshold]), one).regret[0]
-        regret[others] = regret[likely].max(initial=0.0)  # no better than the worst of those
+        regret[others] = regret[likely].max(initial=0.0)  # taken to be as bad as the worst of those
         return regret
 
 
@@ -117,7 +117,7 @@ def _factor(promise: Promise, arms: IntArray, mean: Array, width: Array, certain
 
 
 def _ranks(mean: Array, covariance: Array) -> IntArray:
-    """Which draws each arm gets: by content, so the order in which arms are listed does not matter."""
+    """Which draws each arm gets, by content: the order in which arms are listed does not matter."""
     ordered = np.sort(covariance, axis=1)  # summed in one order, however the arms are listed
     contents = (np.square(ordered).sum(axis=1), ordered.sum(axis=1), np.diagonal(covariance), mean)
     ranks = np.empty(len(mean), dtype=np.intp)
@@ -144,11 +144,11 @@ def mirrored_normals(n: int, k: int) -> Array:
 def first_step(margin: Callable[[float], float], step: float, most: int) -> float:
     """The first of ``step``, 2 ``step``, ..., ``most`` ``step`` at which ``margin`` is not positive, or the last.
 
-    What halving the interval would find, by the method of Chandrupatla (1997): the parabola through three points, as
-    a function of the margin, tells where to look next; the middle does where that cannot be trusted, as where margins
-    jump. A margin close to a line takes some seven looks, any other hardly more than halving.
+    It equals the result of bisection, but by the method of Chandrupatla (1997): inverse quadratic interpolation gives
+    the next point, and bisection where that cannot be trusted, as where margins jump. A margin close to a line takes
+    some seven evaluations, any other hardly more than bisection.
     """
-    one = min(most, round(1.0 / step))  # what is looked for is rarely above 1
+    one = min(most, round(1.0 / step))  # the result is rarely above 1
     a, at_a, b, at_b = one, margin(one * step), 0, margin(0.0)
     if not at_b > 0.0:
         return step

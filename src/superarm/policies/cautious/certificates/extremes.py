@@ -15,7 +15,7 @@ from superarm.rewards.group_reward import Sense
 from superarm.rewards.promise import Promise
 from superarm.rewards.simple import Min
 
-CLEAR = 1e-3  # a bound of p below which p need not be known better
+CLEAR = 1e-3  # a bound of p below this is good enough
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Extremes(Certificate):
     draws: int
 
     def judge(self, promise: Promise, thresholds: Array, sets: Sets) -> Verdicts:
-        """Bounds, and draws where they leave it open."""
+        """By bounds, and by draws where these do not decide."""
         alone = gaussian(promise, np.repeat(thresholds, sets.sizes), sets.mean, sets.std)
         first = sets.starts[:-1]
         if every(promise):
@@ -46,7 +46,7 @@ class Extremes(Certificate):
         return Verdicts(p_broken=p_broken, regret=regret)
 
     def surrogate(self, promise: Promise, sets: Sets, eps: float) -> Surrogate:
-        """Where every one of k arms must pass, a factor between that of one arm and that of k unrelated ones."""
+        """If each of k arms must pass, a factor between that of one arm and that of k independent ones."""
         factor = np.ones(len(sets))
         if every(promise) and eps < 0.5:  # at the median no factor matters
             several = np.flatnonzero(sets.sizes > 1)

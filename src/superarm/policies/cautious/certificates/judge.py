@@ -26,7 +26,7 @@ AT_ONCE = 1500  # arms whose joint covariance is computed together
 
 
 def certificate_of(reward: GroupReward, eps: float) -> Certificate:
-    """Who certifies sets under this group reward, precisely enough to tell p <= eps."""
+    """The certificate for this group reward, with enough draws to tell p <= eps."""
     match reward:
         case Sum() | Mean():
             return Gaussian()
@@ -118,7 +118,7 @@ class Judge:
         return checked_noise(self.posterior.noise_std)[1] ** 2
 
     def mean(self, arms: IntArray) -> Array:
-        """What is believed of f_2 at some arms, (k,)."""
+        """(k,) believed mean of f_2 at these arms."""
         rows = arms if self._arms is None else np.searchsorted(self._arms, arms)
         believed: Array = self.belief.mean[rows, 1]
         return believed
@@ -145,11 +145,11 @@ class Judge:
         return safe is not None and bool(safe[arms].all())
 
     def whole(self, groups: IntArray) -> Verdicts:
-        """p and EV of some groups picked whole, whichever others are judged with them."""
+        """p and EV of these groups picked whole, independent of which others are judged with them."""
         return self._verdicts(groups, [self.round.grouping.members(group) for group in groups.tolist()], whole=True)
 
     def at_least(self) -> Array:
-        """(G,) what p of every group, picked whole, is at least, as far as its arms alone tell."""
+        """(G,) a lower bound of p of every group picked whole, from its arms by themselves."""
         grouping = self.round.grouping
         bounds = np.zeros(len(grouping))
         for number, promise in enumerate(self.round.promises):
@@ -173,12 +173,12 @@ class Judge:
         return self._verdicts(groups, sets)
 
     def _verdicts(self, groups: IntArray, sets: list[IntArray], *, whole: bool = False) -> Verdicts:
-        """Judges what is not known, together, with ``whole`` as if with all groups.
+        """Judge the sets that are not cached, together; with ``whole`` as if all groups were judged together.
 
         Both are 0 without a promise, and where the user vouches for all arms.
         """
         keys: list[bytes] = []
-        fresh: dict[int, list[int]] = {}  # of each promise: the sets to be judged
+        fresh: dict[int, list[int]] = {}  # by promise: the sets to judge
         for i, number in enumerate(self._promise_of[groups].tolist()):
             keys.append(sets[i].tobytes())
             if number >= 0 and keys[i] not in self._known and not self.vouched(sets[i]):
@@ -215,7 +215,7 @@ class Judge:
         return np.concatenate(groups), Surrogate(factor=np.concatenate(factors), shift=np.concatenate(shifts))
 
     def _joint(self, sets: list[IntArray], keys: list[bytes], largest: int = 0) -> Sets:
-        """Sets with the joint posterior of f_2 on their arms; a surrogate mostly asks for those judged just before."""
+        """Sets with the joint posterior of f_2 on their arms, kept for a surrogate, which mostly asks for the same."""
         if self._latest is None or self._latest[0] != keys:
             arms = np.concatenate(sets)
             joint = Sets(

@@ -1,4 +1,4 @@
-"""Where expected outcomes can lie at all: a chance between 0 and 1, a rate from 0 on, whatever a Gaussian says."""
+"""The possible range of expected outcomes, which a Gaussian ignores: 0 to 1 for a probability, 0 on for a rate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from superarm.rewards.promise import Promise
 
 @dataclass(frozen=True)
 class Limits:
-    """From the least to the greatest value that an expected second outcome can have."""
+    """The least and the greatest value that an expected second outcome can have."""
 
     low: float = -np.inf
     high: float = np.inf
@@ -32,7 +32,7 @@ class Limits:
         return Belief(mean=np.column_stack([belief.mean[:, 0], second]), std=belief.std)
 
     def verdicts(self, promise: Promise, thresholds: Array, sets: list[IntArray], found: Verdicts) -> Verdicts:
-        """What was found of sets of arms, but certain where the limits alone decide: kept, or broken, at both ends."""
+        """The verdicts ``found``, made certain where a promise is kept, or broken, at both ends of the range."""
         if not self or promise.reward.monotone == "none":
             return found
         p_broken, regret = found.p_broken.copy(), found.regret.copy()
@@ -48,7 +48,7 @@ class Limits:
 
     @staticmethod
     def _value(promise: Promise, end: float, arms: IntArray) -> float | None:
-        """v of a set all of whose outcomes are at one end; None where that is nowhere."""
+        """v of a set all of whose outcomes are at one end of the range; None if that end is infinite."""
         return promise.reward.value(np.full(len(arms), end), arms) if math.isfinite(end) else None
 
 

@@ -22,9 +22,9 @@ from superarm.rewards.group_reward import Sense, tolerance
 from superarm.rewards.promise import Promise
 
 IN_THE_TAIL = 20  # draws that break a promise just certified: they are cheap here
-AT_ONCE = 500  # candidates that are drawn for together
+AT_ONCE = 500  # candidates whose draws are made together
 CERTAIN = 1e-12  # an axis with less than this share of the largest variance is certain
-SLACK = 0.01  # share of a threshold: more than variances are off by, rounded or from a basis that is nearly exact
+SLACK = 0.01  # share of a threshold that exceeds the errors of variances by rounding or a nearly exact basis
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How much wider certificates are than the posterior says."""
+"""By how much certificates are wider than the posterior."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Widening:
         return " and ".join(said) or "none"
 
     def covariance(self, covariance: Array, noise: float) -> Array:
-        """Of arms of which only those of one group are looked at together; ``noise`` is the variance of the noise."""
+        """Widened covariance of f_2, of which only blocks within a group are read; ``noise`` is the noise variance."""
         return self.kappa2 * covariance + self.tau2 * noise if self else covariance
 
     def std(self, std: Array, noise: float) -> Array:
-        """Standard deviations of f_2."""
+        """Widened standard deviations of f_2."""
         return np.sqrt(self.kappa2 * np.square(std) + self.tau2 * noise) if self else std
 
     def belief(self, belief: Belief, noise: float) -> Belief:

@@ -1,6 +1,6 @@
-"""What the blocked factor asks of an array library.
+"""The contract between the blocked factor and an array library.
 
-Everything else it does with what all of them have in common: slices, arithmetic in place, and sums. So the same code
+All else the factor does with operations that every library has: slices, arithmetic in place, and sums. So the same code
 runs with CuPy on a card and, in the tests, with NumPy.
 """
 

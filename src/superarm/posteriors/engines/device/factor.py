@@ -179,7 +179,7 @@ class DeviceFactor:
         rows = _blank(arrays, lo)
         before, blocks = points[:0], self.blocks
         if filled:
-            # A copy: whoever holds this factor may append other rows to it.
+            # A copy, because other rows may be appended to this factor too.
             before, blocks = blocks[-1].points, blocks[:-1]
             rows[:filled, :n] = self.blocks[-1].rows[:filled, :n]
         new = rows[filled : filled + len(points)]

@@ -146,6 +146,7 @@ class StateSpaceEngine:
         return replace(engine, weights=weights, logs=logs)._swept()
 
     def _swept(self) -> StateSpaceEngine:
+        """The engine with both sweeps over its data, and the log density that follows from them."""
         seen = Observations(
             points=self.places[:, None],
             counts=self.counts[:, 0],
