@@ -67,15 +67,18 @@ def test_optimism_is_not_stuck(seed):
     assert traces["short"]["group_regret"].sum() > 10.0 * play(CASES["short"], Pessimist, seed)["group_regret"].sum()
 
 
-@pytest.mark.parametrize("seed", [2, 4])
-def test_two_days_of_wrong_outcomes_do_not_end_it(seed):
-    """They look like a break after which no promise can be kept, and without new outcomes that would last for ever."""
+@pytest.mark.parametrize(("seed", "hours"), [(2, 1), (4, 1), (4, 24)])
+def test_two_days_of_wrong_outcomes_do_not_end_it(seed, hours):
+    """They look like a break after which no promise can be kept, and without new outcomes that would last for ever.
+
+    Days count, whatever t does.
+    """
     rng = np.random.default_rng(seed)
     policy, arms = sa.CautiousTCGPUCB(), []
     for t in range(1, 34):
         x = rng.uniform(size=(20, 2))
         round = sa.Round(
-            t=t,
+            t=hours * t,
             contexts=x,
             groups=rng.integers(0, 4, 20),
             constraint=sa.Mean() >= 0.3,  # every arm gives 0.4 or more

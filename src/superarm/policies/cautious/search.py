@@ -38,9 +38,7 @@ class Search(ABC):
     oracle: SuperArmOracle
     order: IntArray  # (M,) the arms in the order in which ties are broken
     eps: float
-    coming: Array | None = (
-        None  # (o, P) points of decisions that are out: their outcomes will teach, but certify nothing
-    )
+    coming: Array | None = None  # (o, P) points whose outcomes are out: they will teach, but certify nothing
     elsewhere: Elsewhere | None = None  # arms of the round that were left out; None: none were
 
     def needs_all_arms(self) -> None:

@@ -15,9 +15,7 @@ from superarm.policies.cautious.trial import on_credit
 from superarm.selection import Kind
 
 RISKY = 0.3  # probability of a broken promise beyond which exploring adds no second arm, if the model is learnt
-HOPELESS = (
-    0.95  # if all groups are likelier to break theirs after a break, nothing is explored: thresholds are outdated
-)
+HOPELESS = 0.95  # if every group is likelier to break its promise after a break, nothing is explored
 LESSON = 1.0  # most broken promises expected of a round on credit with its lesson
 PROBE = 4  # arms of one group by which a break is tested again: three outcomes or more are no slips
 

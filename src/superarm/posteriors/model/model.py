@@ -112,12 +112,15 @@ class Model:
 
         A few wrong outcomes look like a break after which no promise can be kept. Then nothing is picked, no outcome
         comes, and the mistake would last for ever. The more rounds since the break have outcomes, the rarer the tests.
+        Rounds are counted by the shortest step between two, because t may count hours or days.
         """
         if self.log is None:
             return False
+        known = np.unique(self.log.rounds)
+        step = max(1, int(np.diff(known).min())) if len(known) > 1 else 1
         rounds = np.unique(self.log.rounds[self.log.present[:, 1] & (self.log.rounds >= self.since[1])])
         last = int(rounds[-1]) if len(rounds) else self.since[1]
-        return t > last and (t - last) % max(SOONEST, AGAIN * len(rounds)) == 0
+        return t > last and (t - last) // step % max(SOONEST, AGAIN * len(rounds)) == 0
 
     @property
     def columns(self) -> int:
