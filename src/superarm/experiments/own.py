@@ -22,7 +22,7 @@ from superarm.experiments.names import checked_apart, checked_policy, checked_st
 from superarm.policies.baselines.acc_ucb import ACCUCB
 from superarm.policies.baselines.cc_mab import CCMAB
 from superarm.policies.baselines.cucb import CUCB
-from superarm.policies.baselines.gp_ucb import OCLOKUCB
+from superarm.policies.baselines.gp_ucb import CGPUCB, OCLOKUCB
 from superarm.policies.baselines.reference import Clairvoyant, Uniform
 from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 from superarm.policies.policy import Policy
@@ -33,8 +33,10 @@ from superarm.policies.tcgp_ucb import TCGPUCB
 BY_NAME: dict[str, Maker] = {
     "cautious": lambda s, confidence=0.99: CautiousTCGPUCB(confidence=confidence, seed=s.seed),
     "tcgp-ucb": lambda s, zeta=0.5, beta_scale=1.0: TCGPUCB(zeta=zeta, beta_scale=beta_scale, seed=s.seed),
+    "tcgp-ucb-batch": lambda s, zeta=0.5: TCGPUCB(zeta=zeta, batch_aware=True, seed=s.seed),
     "tcgp-ts": lambda s: TCGPTS(seed=s.seed),
     "oclok-ucb": lambda s: OCLOKUCB(seed=s.seed),
+    "cgp-ucb": lambda s: CGPUCB(seed=s.seed),
     "acc-ucb": lambda s: ACCUCB(horizon=s.rounds, seed=s.seed),
     "cc-mab": lambda s: CCMAB(horizon=s.rounds, seed=s.seed),
     "cucb": lambda s: CUCB(seed=s.seed),
