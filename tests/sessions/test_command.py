@@ -81,7 +81,7 @@ def test_a_decision_is_explained_by_key_number_and_beginning_of_its_id(file):
     short = next(ids[1][:n] for n in range(4, 37) if sum(id.startswith(ids[1][:n]) for id in ids) == 1)
     assert said("explain", file, short) == whole
     assert "because 3 decisions begin with these" in said("explain", file, ids[1][:4], code=1)
-    assert "session.decision(key=...)" in said("explain", file, "day 2", code=1)
+    assert "or --key in a terminal" in said("explain", file, "day 2", code=1)
     assert "--key and --t" in said("explain", file, code=1)
 
 
