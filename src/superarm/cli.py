@@ -49,7 +49,7 @@ app.add_typer(token, name="token")
 
 WRITING = "writing the page, and every figure as PNG, SVG and PDF: about 15 seconds"
 COMPILING = (
-    "compiling the loops of oracles, kernels, posteriors and learners: a minute or two the first time, then seconds"
+    "compiling the loops of oracles, kernels, posteriors and learners: about a minute the first time, then seconds"
 )
 CORES = os.cpu_count() or 1
 

@@ -22,7 +22,6 @@ from superarm.service.examples import EXAMPLES
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
-    "required": True,
     "description": "A name that you choose for this call. If you repeat it, you get the first answer again.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
@@ -81,8 +80,10 @@ def document(app: Litestar) -> dict[str, Any]:
         for other in handler.opt["others"]:
             content[other] = {"schema": {"type": "string", "format": "binary"}}
         operation["requestBody"] = {"required": True, "content": content}
-        if handler.opt["needs_key"]:
-            operation.setdefault("parameters", []).extend((KEY, BESIDE, WAIT))
+        if (key := handler.opt["key"]) is not None:
+            operation.setdefault("parameters", []).append(KEY | {"required": key == "needed"})
+        if bodies.RoundSent is handler.opt["takes"]:
+            operation["parameters"] += [BESIDE, WAIT]
     return found
 
 

@@ -58,7 +58,7 @@ def goes_on(sessions: Sessions, name: str) -> None:
     "/v1/sessions/{name:str}/decisions",
     responses=problems(404, 409, 413, 415, 422, also_200=bodies.DecisionTold),
     summary="Make a decision",
-    opt=needs("decide") | takes(bodies.RoundSent, ARROW, needs_key=True),
+    opt=needs("decide") | takes(bodies.RoundSent, ARROW, key="needed"),
 )
 async def decide(request: Asked, name: Name) -> Response[bodies.DecisionTold]:
     """Let the policy pick arms of a round. The decision is durable before the service answers.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from litestar.openapi.datastructures import ResponseSpec
@@ -49,6 +49,8 @@ def needs(scope: str, asks: str = "") -> dict[str, Any]:
     return {"scope": scope, "asks": asks or scope}
 
 
-def takes(kind: type[msgspec.Struct] | None, *others: str, needs_key: bool = False) -> dict[str, Any]:
-    """The body of a route, for the document: a structure as JSON, or other kinds of media."""
-    return {"takes": kind, "others": others, "needs_key": needs_key}
+def takes(
+    kind: type[msgspec.Struct] | None, *others: str, key: Literal["needed", "optional"] | None = None
+) -> dict[str, Any]:
+    """The body of a route, for the document: a structure as JSON, or other kinds of media; and whether it has a key."""
+    return {"takes": kind, "others": others, "key": key}

@@ -29,7 +29,7 @@ def changes(sessions: Sessions, name: str) -> None:
     status_code=200,
     responses=problems(404, 409, 410, 413, 415, 422),
     summary="Report outcomes of a decision",
-    opt=needs("observe") | takes(bodies.OutcomesSent),
+    opt=needs("observe") | takes(bodies.OutcomesSent, key="optional"),
 )
 async def observe(request: Asked, name: Name, id: Id) -> bodies.ReceiptTold:
     """Report outcomes of picked arms, in any order, in parts, late or again. A different value is refused (409)."""
@@ -83,7 +83,7 @@ async def observe_many(request: Asked, name: Name) -> bodies.ReceiptsTold:
     "/v1/sessions/{name:str}/decisions/{id:str}/outcomes/{arm:str}/{outcome:int}",
     responses=problems(404, 409, 410, 413, 415, 422),
     summary="Correct an outcome",
-    opt=needs("correct") | takes(bodies.ValueSent),
+    opt=needs("correct") | takes(bodies.ValueSent, key="optional"),
 )
 async def correct(
     request: Asked,
@@ -147,7 +147,7 @@ async def _said(request: Asked, name: str, id: str, say: Callable[[Session, str]
     "/v1/sessions/{name:str}/records",
     responses=problems(404, 409, 413, 415, 422),
     summary="Record somebody else's decision",
-    opt=needs("observe") | takes(bodies.RecordSent),
+    opt=needs("observe") | takes(bodies.RecordSent, key="optional"),
 )
 async def record(request: Asked, name: Name) -> Response[bodies.ReceiptTold]:
     """Let the policy learn from a round that somebody else decided, for example from a log."""
