@@ -38,6 +38,7 @@ LOOKS = {
     "default, SE 1-D": ("#d55e00", [6, 2]),
     "default, SE 2-D": ("#6a2fa0", [10, 3]),
     "default, Matern": ("#bf8400", [2, 2]),
+    "cautious policy": ("#c2557a", [4, 4]),
 }
 _NUMBERS = "datum.value >= 1000 ? format(datum.value, ',.0f') : format(datum.value, '~g')"
 

@@ -24,13 +24,13 @@ def test_two_million_arms_on_ray_where_a_worker_is_killed(ray_workers, tmp_path)
     assert (there.ids, there.value) == (here.ids, here.value)
 
 
-def test_a_million_rows_on_ray_where_a_worker_is_killed(ray_workers, tmp_path):
-    fit_log.write(tmp_path, 1_000_000)
+def test_two_million_rows_on_ray_where_a_worker_is_killed(ray_workers, tmp_path):
+    fit_log.write(tmp_path, 2_000_000)  # a few seconds of work, of which the first half second is seen
     prior = fit_log.prior()
-    with Watch(kill=1.0) as watch:
+    with Watch(kill=0.3) as watch:
         _, there = sa.fit_log(prior, tmp_path, **fit_log.COLUMNS, workers=ray_workers)
     assert watch.killed
     assert there.repeated >= 1
     _, here = sa.fit_log(prior, tmp_path, **fit_log.COLUMNS)
-    assert (here.rows, here.digest) == (1_000_000, there.digest)
+    assert (here.rows, here.digest) == (2_000_000, there.digest)
     assert here.worst_error < 1e-6
