@@ -15,7 +15,10 @@ def test_parts_are_measured():
 
 
 def test_what_grows_is_named():
-    flat = [Part(seen=n, update_ms=10.0, slow_ms=20.0, select_ms=1.0, size=1000) for n in range(1, 7)]
+    flat = [Part(seen=n, update_ms=10.0, slow_ms=20.0, select_ms=1.0, size=1000) for n in range(1, 9)]
     assert not grown(flat)
     assert not grown([replace(flat[0], update_ms=1.0), *flat[1:]])  # the posterior fills first
-    assert grown([*flat[:5], replace(flat[5], size=1600)]) == ["size 1600 after 6 outcomes, 1500 allowed"]
+    assert not grown([*flat[:7], replace(flat[7], update_ms=20.0)])  # one part alone rises and falls
+    assert grown([*flat[:5], *(replace(part, size=1600) for part in flat[5:])]) == [
+        "size 1600 in the end, 1500 allowed"
+    ]
