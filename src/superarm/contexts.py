@@ -21,6 +21,8 @@ from superarm.storage.hashes import keys_of, label_hashes
 
 Labels = tuple[str, ...] | None
 
+FARTHEST = 1e140  # features beyond count as this, so that squares of their distances stay finite
+
 
 @storable
 @dataclass(frozen=True)
@@ -71,6 +73,13 @@ class Columns:
     def of(self, rows: Array) -> Columns:
         """The columns with only those categories that occur in these rows of contexts."""
         return replace(self, labels=tuple(_present(self, rows, i) for i in range(len(self))))
+
+
+def with_scales(contexts: Array) -> tuple[Array, Array]:
+    """Contexts (n, D), none beyond ``FARTHEST``, and the standard deviation of every feature, 1 if it is constant."""
+    contexts = np.clip(contexts, -FARTHEST, FARTHEST)
+    scales = contexts.std(axis=0)
+    return contexts, np.where(scales > 0.0, scales, 1.0)
 
 
 def category_keys(labels: Sequence[str]) -> Array:

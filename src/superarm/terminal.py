@@ -7,8 +7,9 @@ import math
 import os
 import signal
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -35,14 +36,14 @@ class _Output(Console):
 console = _Output(highlight=False)
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")]
 INTERRUPTED = 130
-FORMAT = warnings.formatwarning
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Print an error, a warning or a missing file in one line, not as a traceback; interrupted, say how to go on."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a request to end is an interruption too
-    usual, warnings.formatwarning = warnings.formatwarning, _warning
+    usual = warnings.formatwarning
+    warnings.formatwarning = partial(_warning, usual)
     try:
         yield
     except (SuperarmError, OSError) as error:
@@ -59,12 +60,10 @@ def plain_errors() -> Iterator[None]:
 
 
 def _warning(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+    usual: Callable[..., str], message: Warning | str, category: type[Warning], *place: Any, **line: Any
 ) -> str:
     """What the data contradict, without the line of code that led there: it is not the reader's."""
-    if issubclass(category, ModelWarning):
-        return f"warning: {message}\n"
-    return FORMAT(message, category, filename, lineno, line)
+    return f"warning: {message}\n" if issubclass(category, ModelWarning) else usual(message, category, *place, **line)
 
 
 @contextmanager

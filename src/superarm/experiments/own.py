@@ -105,7 +105,8 @@ def study(
     trial = Setting(rounds=rounds, seed=0, environment=world(0))
     for each, make in makers.items():
         # What cannot be made is refused now, not in the midst of a run, and so is what would learn in all of them.
-        if make(trial) is make(trial) is not policies.get(each):
+        first, again = make(trial), make(trial)
+        if first is again and first is not policies.get(each):  # an object that is its own copy has no state
             expected = f"for {each} a function that makes a new policy whenever it is called, or the policy itself"
             raise InvalidArgument("policies", expected, "the same one again")
     return Experiment(

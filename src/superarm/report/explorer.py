@@ -16,7 +16,7 @@ from superarm.report.earned import WHY_NO_SHARE, earned
 from superarm.report.figure import Figure, runs_of
 from superarm.report.label_places import places, steps
 from superarm.report.numbers import number, percent
-from superarm.report.panels import CHOSEN, panel, seen
+from superarm.report.panels import CHOSEN, panel, seen, text_at
 from superarm.report.theme import Style
 from superarm.report.ticks import up_to, written, zero_and_decades
 
@@ -203,13 +203,7 @@ def _panel(table: pl.DataFrame, looks: Mapping[str, Style]) -> alt.LayerChart:
 
     def named(width: int, elsewhere: str) -> alt.Chart:
         """Names at the places found for this width, not seen on screens elsewhere."""
-        mark = alt.MarkDef(
-            type="text",
-            baseline="middle",
-            align=alt.ExprRef(f"datum.align{width}"),
-            dx=alt.ExprRef(f"datum.dx{width}"),
-            dy=alt.ExprRef(f"datum.dy{width}"),
-        )
+        mark = text_at(align=f"datum.align{width}", dx=f"datum.dx{width}", dy=f"datum.dy{width}")
         visible = alt.when(elsewhere).then(alt.value(0)).when(CHOSEN).then(alt.value(1)).otherwise(alt.value(0.1))
         chart = alt.Chart(mark=mark).transform_filter(f"isValid(datum.align{width})")
         return chart.encode(x=across("group_regret_mean"), y=up("drawn"), text="name:N", opacity=visible)

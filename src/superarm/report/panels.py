@@ -181,19 +181,18 @@ def bounded(
     drawn = drawn.with_columns(named=pl.col("last") & (pl.col("value") == pl.col("value").max().over("kind", "last")))
     middle = sum(_ends(curve, "t")) / 2
     late = f"datum.t > {middle}"
-    name = alt.MarkDef(
-        type="text",
-        baseline="middle",
-        align=alt.ExprRef(f"{late} ? 'right' : 'left'"),
-        dx=alt.ExprRef(f"{late} ? -2 : 7"),
-        dy=alt.ExprRef(f"{late} ? -9 : 0"),
-    )
+    name = text_at(align=f"{late} ? 'right' : 'left'", dx=f"{late} ? -2 : 7", dy=f"{late} ? -9 : 0")
     layers: list[alt.Chart] = [
         lines.transform_filter("datum.kind == 'regret'").mark_line(strokeWidth=2.2, point=dots_of(curve)),
         lines.transform_filter("datum.kind == 'bound'").mark_line(strokeWidth=1, point=dots_of(curve, size=20)),
         base.properties(mark=name).transform_filter("datum.named").encode(text="kind:N"),
     ]
     return panel(layers, drawn.drop("last"), title, height)
+
+
+def text_at(*, align: str, dx: str, dy: str) -> alt.MarkDef:
+    """Text whose place beside its point is computed in the page, by expressions."""
+    return alt.MarkDef(type="text", baseline="middle", align=alt.ExprRef(align), dx=alt.ExprRef(dx), dy=alt.ExprRef(dy))
 
 
 def drawn_rounds(rounds: int, at_most: int = DRAWN) -> list[int]:

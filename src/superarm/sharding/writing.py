@@ -17,10 +17,11 @@ import numpy.typing as npt
 import polars as pl
 
 from superarm.arguments import Array, check_frame, flag, listed, whole_number
+from superarm.contexts import FARTHEST
 from superarm.errors import InvalidArgument, safe_repr, type_of
 from superarm.groups import Groups
 from superarm.places.files import local_path
-from superarm.posteriors.model.features import FARTHEST, Features
+from superarm.posteriors.model.features import Features
 from superarm.sharding.exact_sums import ExactSums
 from superarm.storage.content import digest
 from superarm.storage.hashes import label_hashes

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from superarm.posteriors.model.features import FARTHEST, Features
+from superarm.contexts import FARTHEST
+from superarm.posteriors.model.features import Features
 
 NAMES = ("mean", "squares", "low", "high")
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
 from superarm.compiled import suited_to
+from superarm.contexts import with_scales
 from superarm.errors import InvalidArgument
 from superarm.kernels.kernel import Kernel, parameters, with_parameters
 from superarm.posteriors.engines.engine import Observations
@@ -32,8 +33,6 @@ WORTHWHILE = 0.05
 AT_THE_LIMIT = 1e-6
 # The objective (it is minimised) where hyperparameters give no finite density.
 HOPELESS = 1e25
-# Features beyond count as this: squares of their distances are numbers.
-FARTHEST = 1e140
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,6 +85,7 @@ class Problem:
     spread: Array | None = None
     reach: Array | None = None
 
+    @suited_to(0)  # small factors: several threads would wait for each other, for long on a busy machine
     def evidence(self, theta: Array, *, climbs: bool = True) -> tuple[float, Array] | None:
         """Log density of the outcomes and its gradient ``(p,)``; None where the covariance cannot be factored.
 
@@ -97,13 +97,7 @@ class Problem:
         except InvalidArgument:  # out of the range of floats
             return None
         variances = np.exp(2.0 * theta[split:])
-        with suited_to(0):  # small factors: several threads would wait for each other, for long on a busy machine
-            return self._evidence(kernel, variances, climbs)
-
-    def _evidence(self, kernel: Kernel, variances: Array, climbs: bool) -> tuple[float, Array] | None:
-        """The same of a kernel and the variances of the noise."""
-        split = len(self.given) - len(self.noise)
-        total, gradient = 0.0, np.zeros(len(self.given))
+        total, gradient = 0.0, np.zeros_like(theta)
         for part, (noise_of, noise_of_seen) in zip(self.parts, self._noises, strict=True):
             if part.noise is not None:
                 found = _uneven(kernel, part, part.noise, float(variances[0]), climbs)
@@ -254,9 +248,8 @@ def subset(contexts: Array, at_most: int) -> IntArray:
         return np.arange(n)
     from scipy.spatial import cKDTree
 
-    contexts = np.clip(contexts, -FARTHEST, FARTHEST)
-    scale = contexts.std(axis=0)
-    scaled = contexts / np.where(scale > 0, scale, 1.0)
+    contexts, scales = with_scales(contexts)
+    scaled = contexts / scales
     neighbours = half + cKDTree(scaled[half:]).query(scaled[:half])[1]
     chosen = np.union1d(np.arange(half), neighbours)
     others = np.setdiff1d(np.arange(n), chosen)

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
-from superarm.contexts import Columns
+from superarm.contexts import FARTHEST, Columns
 from superarm.round import Round
 from superarm.slim import SlimRound, arms_of
 from superarm.storage import storable
 
-FARTHEST = 1e140  # features are clipped here, so that sums of their squares stay finite
 NARROWEST = 1e-140  # a feature of a smaller scale counts as constant
 
 

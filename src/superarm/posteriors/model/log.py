@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from superarm.arguments import Array, IntArray, Mask
-from superarm.posteriors.model.features import FARTHEST, Features
+from superarm.contexts import with_scales
+from superarm.posteriors.model.features import Features
 from superarm.round import Outcomes, Round
 from superarm.storage import storable
 from superarm.storage.hashes import keys_of
@@ -176,9 +177,8 @@ class Log:
 
 def _spread(contexts: Array, n: int) -> IntArray:
     """n of the contexts (m, D), each the farthest from those before it in standardised features."""
-    contexts = np.clip(contexts, -FARTHEST, FARTHEST)
-    scale = contexts.std(axis=0)
-    x = (contexts - contexts.mean(axis=0)) / np.where(scale > 0.0, scale, 1.0)
+    contexts, scales = with_scales(contexts)
+    x = (contexts - contexts.mean(axis=0)) / scales
     nearest = np.square(x).sum(axis=1)
     chosen = np.empty(n, dtype=np.intp)
     for i in range(n):
