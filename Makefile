@@ -7,11 +7,18 @@ BIN     := $(VENV)/bin
 PEERS   := .venv-peers
 FLOWER  := .venv-flower
 CLUSTER := .venv-cluster
-PIP     := $(BIN)/python -m pip --disable-pip-version-check install -q
-UV      := uv==0.13.7
+UV      := uv==0.13.8
 PYTEST  := -n 2 --dist worksteal
 ONE     := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
+
+# One pip, that of requirements-pip.lock, fills every environment. The one that a Python brings may be older, and then
+# refuses a lock as soon as a package of which it wants an extra has a newer version. uv takes half of the time, but does
+# not look where pip is told to find packages. From a lock only wheels are installed: to build one would fetch what no
+# lock names, and let a wheel with a wrong hash pass.
+PIP     := $(BIN)/python -m pip --disable-pip-version-check
+INTO     = $(PIP) --python $(@D)
+LOCKED  := install -q --require-hashes --only-binary :all: -r
 
 # Stamps. MADE says which interpreter made the venv and where: a venv that was moved, or whose Python
 # changed underneath or is not the one asked for, is built anew.
@@ -94,11 +101,12 @@ mutants: $(DEV) ## whether the tests notice forty mistakes, one at a time, in at
 	@$(ONE) $(BIN)/python -m tests.mutants
 
 lock: $(MADE) ## renew the locks after a change of dependencies (UPGRADE=1: newest versions too)
-	@$(PIP) '$(UV)'
-	$(call compile,requirements.lock,--group build)
-	$(call compile,requirements-dev.lock,--group dev --extra serve --extra postgres --constraint requirements.lock)
-	$(call compile,requirements-flower.lock,--group flower)
-	$(call compile,requirements-cluster.lock,--group cluster --constraint requirements.lock)
+	@$(PIP) install -q '$(UV)'
+	$(call compile,requirements-pip.lock,--group pip)
+	$(call compile,requirements.lock,pyproject.toml --group build)
+	$(call compile,requirements-dev.lock,pyproject.toml --group dev --extra serve --extra postgres --constraint requirements.lock)
+	$(call compile,requirements-flower.lock,pyproject.toml --group flower)
+	$(call compile,requirements-cluster.lock,pyproject.toml --group cluster --constraint requirements.lock)
 
 clean: ## remove .venv and those beside it, caches and builds; results stay
 	rm -rf $(VENV) $(PEERS) $(FLOWER) $(CLUSTER) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
@@ -106,16 +114,16 @@ clean: ## remove .venv and those beside it, caches and builds; results stay
 
 # One version of each package for every Python and system, with the hashes of all its files.
 define compile
-$(BIN)/uv pip compile -q pyproject.toml $(2) --output-file $(1) --universal --python-version 3.11 \
+$(BIN)/uv pip compile -q $(2) --output-file $(1) --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 endef
 
-$(MADE):
+$(MADE): requirements-pip.lock
 	@for python in $(PYTHONS); do \
 		if $$python -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 			echo "making $(VENV) with $$($$python --version)"; \
-			$$python -m venv --clear $(VENV) && $(BIN)/python $(WHO) > $@; exit; \
+			$$python -m venv --clear $(VENV) && $(PIP) $(LOCKED) requirements-pip.lock && $(BIN)/python $(WHO) > $@; exit; \
 		fi; \
 	done; \
 	echo "superarm needs Python 3.11 or newer with its venv module; tried: $(PYTHONS)" >&2; \
@@ -123,13 +131,13 @@ $(MADE):
 
 $(RUNTIME): $(MADE) requirements.lock pyproject.toml
 	@echo "installing the packages of requirements.lock, and superarm itself, in $(VENV)"
-	@$(PIP) --require-hashes -r requirements.lock
-	@$(PIP) --no-build-isolation --no-deps -e .
+	@$(PIP) $(LOCKED) requirements.lock
+	@$(PIP) install -q --no-build-isolation --no-deps -e .
 	@touch $@
 
 $(DEV): $(RUNTIME) requirements-dev.lock
 	@echo "installing the packages of requirements-dev.lock in $(VENV)"
-	@$(PIP) --require-hashes -r requirements-dev.lock
+	@$(PIP) $(LOCKED) requirements-dev.lock
 	@touch $@
 
 # The libraries that the benchmarks compare with, each family in an environment of its own: they need other versions of
@@ -138,13 +146,12 @@ peers: $(PEERS)/torch/.ready $(PEERS)/tensorflow/.ready $(PEERS)/vowpal/.ready
 
 $(PEERS)/%/.ready: benchmarks/peers/%.txt | $(MADE)
 	@echo "installing the packages of $< in $(@D)"
-	@$(BIN)/python -m venv --clear $(@D) && \
-		$(@D)/bin/python -m pip --disable-pip-version-check install -q -r $< && touch $@ || \
+	@$(BIN)/python -m venv --clear --without-pip $(@D) && $(INTO) install -q -r $< && touch $@ || \
 		{ rm -rf $(@D); echo "left out: the packages of $< could not be installed"; }
 
 # Flower pins older versions of what others need, and Ray is large: their tests have environments and locks of their own.
 $(FLOWER)/.ready $(CLUSTER)/.ready: .venv-%/.ready: requirements-%.lock | $(MADE)
 	@echo "installing the packages of $< in $(@D)"
-	@$(BIN)/python -m venv --clear $(@D) && \
-		$(@D)/bin/python -m pip --disable-pip-version-check install -q --require-hashes -r $< && touch $@ || \
+	@$(BIN)/python -m venv --clear --without-pip $(@D) && \
+		$(INTO) $(LOCKED) $< && touch $@ || \
 		{ rm -rf $(@D); echo "left out: the packages of $< could not be installed, so what needs them is not tested"; }

@@ -43,7 +43,8 @@ def wheel(unpacked, tmp_path_factory):
 
 
 def test_the_sdist_holds_what_its_own_tests_need(unpacked):
-    for name in ("Makefile", "CONTRIBUTING.md", "README.md", "LICENSE", "requirements.lock", "requirements-dev.lock"):
+    locks = sorted(path.name for path in ROOT.glob("requirements*.lock"))
+    for name in ("Makefile", "CONTRIBUTING.md", "README.md", "LICENSE", *locks):
         assert (unpacked / name).read_bytes() == (ROOT / name).read_bytes()
     assert os.access(unpacked / ".ci" / "run", os.X_OK)
     here, there = ({path.relative_to(root) for path in root.glob("tests/**/*.*")} for root in (ROOT, unpacked))
@@ -87,12 +88,12 @@ def test_the_wheel_installs_and_the_first_example_runs(wheel, version, tmp_path,
     found = python(version)
     if found is None:
         pytest.skip(f"needs Python {version} with its venv module")
-    subprocess.run([found, "-m", "venv", str(tmp_path / "venv")], check=True)
+    subprocess.run([found, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
     commands = tmp_path / "venv" / COMMAND
-    install = [str(commands / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(tmp_path / "venv")]
     locked = ["--require-hashes", "--only-binary", ":all:", "-r", str(ROOT / "requirements.lock")]
     for words in (locked, ["--no-deps", str(wheel)]):
-        ended = subprocess.run([*install, *words], capture_output=True, text=True)
+        ended = subprocess.run([*pip, "install", "-q", *words], capture_output=True, text=True)
         assert ended.returncode == 0, ended.stderr
     (_, example), *_ = code_blocks(ROOT / "README.md")
     (tmp_path / "example.py").write_text(example, encoding="utf-8")

@@ -1,0 +1,105 @@
+"""A lock installs whatever comes out later."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import distribution, distributions
+
+import pytest
+from packaging.markers import Marker
+
+from tests.test_documents import ROOT
+
+LOCKS = sorted(ROOT.glob("requirements*.lock"))
+PIN = re.compile(r"^([\w.-]+)==(\S+?)(?: ; (.*?))? \\\n(?: +--hash.*\n)+((?: +#.*\n)*)", re.MULTILINE)
+LATER = "9999"
+
+
+def make(*words, folder=ROOT, **environment):
+    """As from a shell of its own: what a make around the tests was told would hold here too."""
+    clean = {name: value for name, value in os.environ.items() if "MAKE" not in name and name != "WITHOUT"}
+    return subprocess.run(["make", *words], cwd=folder, env=clean | environment, capture_output=True, text=True)
+
+
+def empty_wheel(folder, name, version, needs=()):
+    """Holds nothing but what it needs, and offers an extra; its hash."""
+    stem = f"{re.sub('[-.]', '_', name)}-{version}"
+    about = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", "Provides-Extra: extra"]
+    path = folder / f"{stem}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(
+            f"{stem}.dist-info/METADATA", "\n".join([*about, *(f"Requires-Dist: {need}" for need in needs), ""])
+        )
+        wheel.writestr(f"{stem}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{stem}.dist-info/RECORD", "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def installed_wheel(folder, name):
+    """The wheel of what is installed here; its hash."""
+    found = distribution(name)
+    path = folder / f"{name}-{found.version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for file in found.files:
+            if ".." not in file.parts and file.suffix != ".pyc" and file.name != "RECORD":
+                wheel.write(found.locate_file(file), str(file))
+        wheel.writestr(f"{name}-{found.version}.dist-info/RECORD", "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def later(lock, folder):
+    """Fills a folder with what a lock names and something newer of each; the lock with the hashes of these files.
+
+    The worst case: whoever needs a package needs an extra of it, so that none is what the lock says, word by word.
+    """
+    pins, lines = PIN.findall(lock.read_text()), []
+    for name, version, marker, _ in pins:
+        needs = [
+            f"{other}[extra]>={least}" + (f"; {where}" if where else "")
+            for other, least, where, via in pins
+            if name in re.findall(r"[\w.-]+", via)
+        ]
+        digest = empty_wheel(folder, name, version, needs)
+        empty_wheel(folder, name, LATER)
+        lines.append(f"{name}=={version}" + (f" ; {marker}" if marker else "") + f" --hash=sha256:{digest}\n")
+    return "".join(lines), {
+        name: version for name, version, marker, _ in pins if not marker or Marker(marker).evaluate()
+    }
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A clone with a registry of its own, in which there is nothing but the pip of the lock, and a newer one."""
+    folder, registry = tmp_path_factory.mktemp("clone"), tmp_path_factory.mktemp("registry")
+    shutil.copy(ROOT / "Makefile", folder)
+    ((name, version, *_),) = PIN.findall((ROOT / "requirements-pip.lock").read_text())
+    assert distribution(name).version == version, "the pip of this environment is not that of the lock"
+    (folder / f"requirements-{name}.lock").write_text(
+        f"{name}=={version} --hash=sha256:{installed_wheel(registry, name)}\n"
+    )
+    empty_wheel(registry, name, LATER)
+    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(registry), "PIP_CONFIG_FILE": os.devnull}
+
+    def run(*words):
+        return make(*words, f"PYTHON={sys.executable}", folder=folder, **offline)
+
+    return folder, registry, run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "lock", [lock for lock in LOCKS if lock.stem != "requirements-pip"], ids=lambda lock: lock.stem
+)
+def test_a_lock_installs_when_everything_in_it_has_a_newer_version(project, lock):
+    folder, registry, run = project
+    text, expected = later(lock, registry)
+    assert len(expected) > 30
+    (folder / "requirements-flower.lock").write_text(text)
+    ended = run(".venv-flower/.ready")
+    assert ended.returncode == 0, ended.stderr
+    (packages,) = (folder / ".venv-flower").glob("lib/python*/site-packages")
+    assert {found.name: found.version for found in distributions(path=[str(packages)])} == expected
