@@ -5,11 +5,13 @@
 VENV    := .venv
 BIN     := $(VENV)/bin
 PEERS   := .venv-peers
-FLOWER  := .venv-flower
-CLUSTER := .venv-cluster
+APART   := .venv-flower .venv-cluster
 UV      := uv==0.13.8
 PYTEST  := -n 2 --dist worksteal
 ONE     := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+COMMA   := ,
+LESS    := $(subst $(COMMA), ,$(WITHOUT))
+CHECKED := $(filter-out $(LESS:%=.venv-%),$(APART))
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
 # One pip, that of requirements-pip.lock, fills every environment. The one that a Python brings may be older, and then
@@ -53,10 +55,11 @@ test: $(DEV) ## lint, then all tests but the slow ones, doctests, examples and t
 	@$(MAKE) --no-print-directory -j 2 lint loops
 	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m 'not slow'
 
-test-slow: $(DEV) $(FLOWER)/.ready $(CLUSTER)/.ready loops ## the slow tests: kills, Ctrl-C, whole pages, what is built and installed, Flower, Ray
-	$(ONE) $(BIN)/python -m pytest $(PYTEST) -m slow
-	@test ! -e $(FLOWER)/.ready || $(ONE) PYTHONPATH=src $(FLOWER)/bin/python -m pytest -m slow tests/flower
-	@test ! -e $(CLUSTER)/.ready || $(ONE) PYTHONPATH=src $(CLUSTER)/bin/python -m pytest -m slow tests/cluster
+test-slow: SLOW := -m slow --without='$(WITHOUT)'
+test-slow: $(DEV) $(CHECKED:%=%/.ready) loops ## the slow tests: kills, Ctrl-C, whole pages, what is built and installed, Flower, Ray (WITHOUT=flower,...: not all)
+	$(ONE) $(BIN)/python -m pytest $(PYTEST) $(SLOW)
+	@set -e; for each in $(CHECKED); do $(ONE) PYTHONPATH=src $$each/bin/python -m pytest $(SLOW) tests/$${each#.venv-}; done
+	@$(if $(LESS),echo 'left out because of WITHOUT: $(LESS)')
 
 # Left out: what plays studies, writes pages, reads or draws data, or tries many random problems.
 QUICK := $(addprefix --ignore=tests/,benchmarks checks datasets environments experiments \
@@ -84,7 +87,7 @@ docs: $(DEV) ## the documentation site, in build/docs: strict, without the netwo
 docs-serve: $(DEV) ## the site at http://127.0.0.1:8000, built again when a page changes
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
-bench: $(if $(or $(if $(ONLY),,all),$(findstring sharded,$(ONLY)),$(findstring fit_log,$(ONLY))),$(CLUSTER)/.ready)
+bench: $(if $(or $(if $(ONLY),,all),$(findstring sharded,$(ONLY)),$(findstring fit_log,$(ONLY))),$(patsubst %,%/.ready,$(filter .venv-cluster,$(CHECKED))))
 bench: $(DEV) $(if $(or $(if $(ONLY),,all),$(findstring posteriors,$(ONLY))),peers) ## all times against the peers and the floor, some 40 minutes (ONLY=posteriors,...: some)
 	@$(ONE) $(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
@@ -109,7 +112,7 @@ lock: $(MADE) ## renew the locks after a change of dependencies (UPGRADE=1: newe
 	$(call compile,requirements-cluster.lock,pyproject.toml --group cluster --constraint requirements.lock)
 
 clean: ## remove .venv and those beside it, caches and builds; results stay
-	rm -rf $(VENV) $(PEERS) $(FLOWER) $(CLUSTER) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(APART) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One version of each package for every Python and system, with the hashes of all its files.
@@ -150,8 +153,12 @@ $(PEERS)/%/.ready: benchmarks/peers/%.txt | $(MADE)
 		{ rm -rf $(@D); echo "left out: the packages of $< could not be installed"; }
 
 # Flower pins older versions of what others need, and Ray is large: their tests have environments and locks of their own.
-$(FLOWER)/.ready $(CLUSTER)/.ready: .venv-%/.ready: requirements-%.lock | $(MADE)
+# Where one cannot be made, the last line says why, in the words of pip.
+$(APART:%=%/.ready): .venv-%/.ready: requirements-%.lock | $(MADE)
 	@echo "installing the packages of $< in $(@D)"
-	@$(BIN)/python -m venv --clear --without-pip $(@D) && \
-		$(INTO) $(LOCKED) $< && touch $@ || \
-		{ rm -rf $(@D); echo "left out: the packages of $< could not be installed, so what needs them is not tested"; }
+	@$(BIN)/python -m venv --clear --without-pip $(@D)
+	@said=$$($(INTO) $(LOCKED) $< 2>&1) || { \
+		why=$$(echo "$$said" | sed -n 's/^ERROR: //p' | sed 's/\. .*//; q'); \
+		echo "$$said"; echo "$< cannot be installed: $$why (WITHOUT=$* goes on without it)"; \
+		rm -rf $(@D); exit 1; } >&2
+	@touch $@

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
@@ -11,6 +13,7 @@ settings.load_profile("settled")
 
 def pytest_addoption(parser):
     parser.addoption("--first-cases", action="store_true", help="of every test only its first case")
+    parser.addoption("--without", metavar="WORDS", help="fail where a test is skipped for a reason with none of these")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -22,10 +25,30 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if item in kept]
 
 
-def pytest_terminal_summary(terminalreporter):
+def words(text):
+    return set(re.findall(r"\w+", text.casefold()))
+
+
+def not_tested(config):
+    """Why tests were skipped, unless ``--without`` has a word of the reason."""
+    excused, terminal = config.getoption("--without"), config.pluginmanager.get_plugin("terminalreporter")
+    if excused is None or terminal is None:  # a worker has no terminal
+        return []
+    reasons = {report.longrepr[2].removeprefix("Skipped: ") for report in terminal.stats.get("skipped", [])}
+    return sorted(reason for reason in reasons if not words(reason) & words(excused))
+
+
+def pytest_sessionfinish(session):
+    if session.exitstatus == pytest.ExitCode.OK and not_tested(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter, config):
     for report in terminalreporter.stats.get("passed", []):
-        for words in (value for name, value in report.user_properties if name == "ran"):
-            terminalreporter.write_line(f"ran: {words}")
+        for ran in (value for name, value in report.user_properties if name == "ran"):
+            terminalreporter.write_line(f"ran: {ran}")
+    for reason in not_tested(config):
+        terminalreporter.write_line(f"not tested: {reason} (a word of this in WITHOUT goes on without it)", red=True)
 
 
 @pytest.fixture(autouse=True, scope="session")

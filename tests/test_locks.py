@@ -1,4 +1,4 @@
-"""A lock installs whatever comes out later."""
+"""A lock installs whatever comes out later, and what cannot be installed does not pass."""
 
 import hashlib
 import os
@@ -103,3 +103,44 @@ def test_a_lock_installs_when_everything_in_it_has_a_newer_version(project, lock
     assert ended.returncode == 0, ended.stderr
     (packages,) = (folder / ".venv-flower").glob("lib/python*/site-packages")
     assert {found.name: found.version for found in distributions(path=[str(packages)])} == expected
+
+
+@pytest.mark.slow
+def test_a_lock_with_a_wrong_hash_fails_and_the_last_line_says_why(project):
+    folder, registry, run = project
+    digest = empty_wheel(registry, "spoilt", "1.0")
+    (folder / "requirements-flower.lock").write_text(f"spoilt==1.0 --hash=sha256:{digest[::-1]}\n")
+    for done in ("requirements.lock", "pyproject.toml", ".venv/.runtime", "requirements-dev.lock", ".venv/.dev"):
+        (folder / done).touch()
+    ended = run("test-slow")
+    assert ended.returncode != 0
+    said = [line for line in ended.stderr.splitlines() if not line.startswith("make")][-1]
+    assert re.match("requirements-flower.lock cannot be installed: .* DO NOT MATCH THE HASHES .*WITHOUT=flower", said)
+    assert not (folder / ".venv-flower").exists()
+
+
+def test_what_is_left_out_is_what_was_asked_for_and_the_last_line_repeats_it():
+    everything = make("-n", "test-slow").stdout
+    assert "tests/$" in everything
+    assert re.search("for each in (.*?);", everything)[1].split() == [".venv-flower", ".venv-cluster"]
+    less = make("-n", "test-slow", "WITHOUT=flower,obp").stdout
+    assert ".venv-flower" not in less
+    assert ".venv-cluster" in less
+    assert less.splitlines()[-1] == "echo 'left out because of WITHOUT: flower obp'"
+    assert "left out" not in everything
+
+
+def test_a_test_that_is_skipped_without_being_asked_fails_the_run(tmp_path):
+    (tmp_path / "test_one.py").write_text("import pytest\ndef test_page(): pytest.skip('no Browser is installed')\n")
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", str(tmp_path)]
+    ends = [
+        subprocess.run([*command, *more], cwd=ROOT, capture_output=True, text=True)
+        for more in (
+            [],
+            ["--without="],
+            ["--without=curl"],
+            ["--without=curl,browser"],
+        )
+    ]
+    assert [ended.returncode for ended in ends] == [0, 1, 1, 0]
+    assert ["not tested: no Browser is installed" in ended.stdout for ended in ends] == [False, True, True, False]
