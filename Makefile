@@ -158,7 +158,7 @@ $(APART:%=%/.ready): .venv-%/.ready: requirements-%.lock | $(MADE)
 	@echo "installing the packages of $< in $(@D)"
 	@$(BIN)/python -m venv --clear --without-pip $(@D)
 	@said=$$($(INTO) $(LOCKED) $< 2>&1) || { \
-		why=$$(echo "$$said" | sed -n 's/^ERROR: //p' | sed 's/\. .*//; q'); \
+		why=$$(echo "$$said" | sed -n '/^ERROR: /{s///; s/\. .*//; $$!N; s/\n  *\([^ ]*\).*/: \1/; s/\n.*//; p; q;}'); \
 		echo "$$said"; echo "$< cannot be installed: $$why (WITHOUT=$* goes on without it)"; \
 		rm -rf $(@D); exit 1; } >&2
 	@touch $@
