@@ -39,7 +39,9 @@ DEADLINE = 10  # days after which nobody waits for an outcome any more
 
 
 def prepare(source: str) -> None:
-    """Put a checkout first, and load the worlds from this one, whether or not the other has them."""
+    """Put a checkout first, and load the worlds from this one, whether or not the other has them; once a worker."""
+    if source in sys.path:
+        return
     sys.path.insert(0, source)
     import superarm.datasets
     import superarm.environments

@@ -162,7 +162,7 @@ def spending() -> Table:
     return _insured("meddol", "mdvis", 1.0, divisor=100.0)
 
 
-def _once(features: Array, first: Array, second: Array, groups: Sequence[Any] | None = None) -> Table:
+def _once(features: Array, first: Any, second: Any, groups: Sequence[Any] | None = None) -> Table:
     """A table whose items were each seen once, without noise."""
     outcomes = np.column_stack([first, second]).astype(np.float64)
     return Table(features=features, items=np.arange(len(features)), outcomes=outcomes, groups=groups)

@@ -167,7 +167,8 @@ class RealWorld:
 
     def _thresholds(self, rng: np.random.Generator) -> Array:
         """(G,) of all groups."""
-        levels = rng.uniform(*self.promise.between, len(self.labels))
+        low, high = self.promise.between
+        levels: Array = rng.uniform(low, high, len(self.labels))
         if self.promise.as_numbers:
             return levels
         truth = self.table.truth[:, 1]

@@ -158,7 +158,8 @@ class UnseenWorld:
             offsets, slopes = rng.normal(0.0, OFFSET, kind.groups), rng.normal(0.0, SLOPE, (kind.groups, 3))
             linear = centred @ rng.normal(0.0, 0.4, 3) + (centred * slopes[labels]).sum(axis=1)
             columns.append(linear + SMOOTH * smooth + offsets[labels] + rng.normal(0.0, 1.0, kind.pool) * kind.own)
-        return np.column_stack(columns) + np.array([LEVEL, 0.0])
+        latent: Array = np.column_stack(columns) + np.array([LEVEL, 0.0])
+        return latent
 
     @cached_property
     def cost_of_click(self) -> Array:
@@ -200,7 +201,7 @@ class UnseenWorld:
         kind, groups = self._kind, self.labels[places]
         noise = kind.noise * rng.normal(size=(len(places), 2))
         if kind.shock:
-            noise += self._draws(6, t).normal(0.0, kind.shock, (kind.groups, 2))[groups]
+            noise += rng.normal(0.0, kind.shock, (kind.groups, 2))[groups]
         if kind.loss:  # what is expected holds the mean loss already
             often, much = kind.loss
             noise[:, 1] += often * much - much * (rng.uniform(size=len(places)) < often)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from superarm.arguments import Array, IntArray
 from superarm.rewards.group_reward import Sense
@@ -98,6 +98,11 @@ def best(round: Round, reward: Array, misses: Array, most: int | None = None) ->
         LinearConstraint(of_groups, ub=round.caps),
         LinearConstraint(np.ones(len(reward)), ub=min(most or len(reward), round.feasible.totals(len(reward))[1])),
     ]
-    options = {"time_limit": SECONDS, "mip_rel_gap": 1e-3}
-    found = milp(-reward, integrality=1, bounds=(0, 1), constraints=limits, options=options)
+    found = milp(
+        -reward,
+        integrality=np.ones(len(reward), dtype=np.intp),
+        bounds=Bounds(0.0, 1.0),
+        constraints=limits,
+        options={"time_limit": SECONDS, "mip_rel_gap": 1e-3},
+    )
     return np.flatnonzero(found.x > 0.5) if found.x is not None else np.empty(0, dtype=np.intp)
