@@ -179,11 +179,15 @@ def run(
         found = runner.run(experiment, folder=folder, seed=seed, workers=jobs if on is None else on)
         from superarm.report.folder import table, warning
 
+        findings = [*experiment.findings(found.frame)] if experiment.findings else []
         if as_json:
             rows, said = summary(found.frame).to_dicts(), warning(found.frame)
-            print_json({"results": str(folder), "data": experiment.data, "warning": said, "policies": rows})
+            more = {"findings": findings} if findings else {}
+            print_json({"results": str(folder), "data": experiment.data, "warning": said, "policies": rows, **more})
             return
         console.print(table(found.frame))
+        for line in findings:
+            console.print(line, soft_wrap=True, markup=False, highlight=False)
         warn(warning(found.frame))
         if experiment.data is not None:
             console.print(f"data: {experiment.data}", markup=False)

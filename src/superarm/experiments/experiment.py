@@ -8,12 +8,13 @@ of the type of its default.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from superarm.errors import InvalidArgument, safe_repr
 from superarm.policies.policy import Policy
@@ -87,6 +88,8 @@ class Experiment:
         makes the environment from the number of the run and its seed, where runs take turns; None: the seed decides
     play
         lets a policy play in an environment and yields one row per round: see :func:`superarm.simulation.play`
+    findings
+        what the results say in a few lines, for the terminal; None: the table is enough
     """
 
     name: str
@@ -103,6 +106,7 @@ class Experiment:
     describe: Callable[[Any], str] | None = None
     by_run: Callable[[int, int], Any] | None = None
     play: Callable[..., Iterator[dict[str, Any]]] = play
+    findings: Callable[[pl.DataFrame], Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "systems", self.systems or self.policies)

@@ -19,15 +19,17 @@ STUDY = "wrong"
 TOGETHER = "all but *"  # all kinds that a policy should cope with; the other has an asterisk in tables
 
 
-def by_kind(frame: pl.DataFrame, described: Sequence[str]) -> pl.DataFrame:
+def by_kind(frame: pl.DataFrame, described: Sequence[str], *, together: str = TOGETHER) -> pl.DataFrame:
     """One row per policy and kind of world, kinds in the order of the runs, and one for all that are not beyond.
 
     Parameters
     ----------
     frame
-        the results of the study ``wrong``, one row per round
+        the results of a study whose runs are worlds of several kinds, one row per round
     described
         the world of each run, from the manifest: the kind, and after a comma the promise
+    together
+        the name of the row for all
 
     Returns
     -------
@@ -46,7 +48,7 @@ def by_kind(frame: pl.DataFrame, described: Sequence[str]) -> pl.DataFrame:
     for (policy,), mine in runs.group_by("policy", maintain_order=True):
         parts = {kind: mine.filter(pl.col("kind") == kind) for kind in dict.fromkeys(kinds)}
         borne = mine.filter(~pl.col("kind").is_in(BEYOND))
-        parts |= {TOGETHER: borne} if len(parts) > 1 else {}
+        parts |= {together: borne} if len(parts) > 1 else {}
         rows += [{"policy": policy, "kind": kind, **_measured(part)} for kind, part in parts.items() if len(part)]
     return pl.DataFrame(rows)
 

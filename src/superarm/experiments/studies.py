@@ -11,7 +11,7 @@ from superarm.datasets.download import RELEASES, cache_folder
 from superarm.datasets.movielens import MovieLens, read
 from superarm.datasets.synthetic import synthetic
 from superarm.errors import InvalidArgument, MissingData, safe_repr
-from superarm.experiments import leakage, paper, wrong
+from superarm.experiments import leakage, paper, real, wrong
 from superarm.experiments.experiment import (
     DataKind,
     Experiment,
@@ -39,6 +39,7 @@ POLICIES = {
     "acc-ucb": "adaptive discretisation (Nika et al. 2020)",
     "cc-mab": "fixed hypercubes (Chen et al. 2018)",
     "cucb": "one counter per arm (Chen et al. 2013)",
+    "script": "what a practitioner writes: Bayesian ridge regression, two standard deviations, HiGHS",
     "uniform": "random feasible super arms",
     "feasible-random": "cautious, with random numbers as utilities",
     "clairvoyant": "the benchmark: knows the truth",
@@ -63,6 +64,7 @@ def systems_by_study() -> dict[str, Mapping[str, Maker]]:
     """The policies that can play in each study, by name; reads no data."""
     made = {name: make() for name, make in OURS.items()}
     made["movies"] = paper.movies(synthetic(seed=0), "", DataKind.SYNTHETIC)
+    made["real"] = real.real(look=False)
     made["leakage"] = leakage.leakage(synthetic_digits(), "", DataKind.SYNTHETIC)
     return {name: made[name].systems for name in STUDIES}
 
@@ -104,6 +106,8 @@ def study(name: str, *, data: str | None = None, console: Console | None = None)
         raise InvalidArgument("study", expected, safe_repr(name))
     if name == "leakage":
         return _leakage(data)
+    if name == "real":
+        return real.real()
     if name != "movies":
         return OURS[name]()
     return paper.movies(*_movielens(data, console))

@@ -1,17 +1,19 @@
-"""The study of wrong worlds in the report: what was kept beside what was stated, kind by kind."""
+"""The studies of wrong worlds and of real data in the report: what was kept beside what was stated, kind by kind."""
 
 # ruff: noqa: RUF001  # true signs: dashes, ÷, ’
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import polars as pl
 
 from superarm.environments.wrong import BEYOND
-from superarm.experiments.kinds import STUDY, TOGETHER, by_kind
+from superarm.experiments import kinds, real
+from superarm.experiments.kinds import by_kind
 from superarm.report import theme
 from superarm.report.figure import Figure
 from superarm.report.markup import name, part, scrolling, swatch, text
@@ -24,15 +26,44 @@ _HEADS = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """How the kinds of a study are called."""
+
+    together: str  # the row for all
+    head: str
+    title: str
+    remark: str
+    opening: str
+
+
+_WORDS = {
+    kinds.STUDY: Words(
+        together=kinds.TOGETHER,
+        head="What is wrong",
+        title="Promises kept and stated, by what is wrong",
+        remark=" In kinds with an asterisk, no outcome can show what is wrong.",
+        opening="Every run is a world of its own, in which something is not as the policies were told.",
+    ),
+    real.STUDY: Words(
+        together=real.TOGETHER,
+        head="Set",
+        title="Promises kept and stated, set by set",
+        remark="",
+        opening="Every run is a real table on which nothing was tuned; nobody was told anything of it.",
+    ),
+}
+
+
 def figures(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> tuple[Figure, ...]:
     """The chart of the study; none for another."""
     found = _found(frame, manifest)
     if found is None or found["stated"].is_null().all():
         return ()
-    return (honesty(found, theme.styles(theme.checked(frame))),)
+    return (honesty(found, theme.styles(theme.checked(frame)), _WORDS[manifest["experiment"]]),)
 
 
-def honesty(found: pl.DataFrame, looks: Mapping[str, theme.Style]) -> Figure:
+def honesty(found: pl.DataFrame, looks: Mapping[str, theme.Style], words: Words) -> Figure:
     """Kept and stated shares of promises by kind, a panel a policy that states them."""
     stating = found.drop_nulls(["stated", "kept"])
     policies = stating["policy"].unique(maintain_order=True).to_list()
@@ -42,13 +73,12 @@ def honesty(found: pl.DataFrame, looks: Mapping[str, theme.Style]) -> Figure:
     said = [f"{row['policy']} kept {number(row['kept'])}, stated {number(row['stated'])}" for row in _ends(stating)]
     return Figure(
         name="worlds",
-        title="Promises kept and stated, by what is wrong",
+        title=words.title,
         caption="For each kind of world, the share of the touched groups that kept their promise (dot, with ± two "
         "standard errors clustered by run) and the mean probability that the policy stated (tick). A dot left of its "
         f"tick by more than its bar is a policy that was too sure{alone}. Only policies that state probabilities are "
-        "drawn. "
-        "In kinds with an asterisk, no outcome can show what is wrong.",
-        alternative=f"Shares over {TOGETHER}: {'; '.join(said)}.",
+        f"drawn.{words.remark}",
+        alternative=f"Shares over {words.together}: {'; '.join(said)}.",
         panels=drawn,
         looks=looks,
         columns=3,
@@ -93,24 +123,23 @@ def section(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> str:
     found = _found(frame, manifest)
     if found is None:
         return ""
-    looks = theme.styles(theme.checked(frame))
-    kinds = found["kind"].unique(maintain_order=True).to_list()
+    looks, words = theme.styles(theme.checked(frame)), _WORDS[manifest["experiment"]]
+    every = found["kind"].unique(maintain_order=True).to_list()
     tables = []
     for policy in found["policy"].unique(maintain_order=True):
         rows = {row["kind"]: row for row in found.filter(pl.col("policy") == policy).iter_rows(named=True)}
-        body = [_row(kind, rows[kind]) for kind in kinds if kind in rows]
+        body = [_row(kind, rows[kind]) for kind in every if kind in rows]
         heads = "".join(f'<th scope="col" class="figure">{head}</th>' for head in ("Runs", *_HEADS))
-        head = f'<table class="summary"><thead><tr><th scope="col">What is wrong</th>{heads}</tr></thead>'
+        head = f'<table class="summary"><thead><tr><th scope="col">{words.head}</th>{heads}</tr></thead>'
         title = f"<h3>{swatch(looks[policy])}{name(policy)}</h3>"
         tables.append(title + scrolling(f"Worlds of {text(policy)}", head, body))
     told = f"""\
-<p>Every run is a world of its own, in which something is not as the policies were told. Kept: the share of the \
+<p>{words.opening} Kept: the share of the \
 touched groups that kept their promise by the expected outcomes, pooled over runs; stated: the mean probability that \
 the policy gave them; certified, broken: of the groups of which it was as sure as it was asked to be, how many broke. \
 Reward is the mean of the runs' shares, so that every world counts as much; at the top of the page the rewards of all \
 runs are added first, so that worlds with large rewards count for more. What each kind means stands under \
-<a href="#settings">Settings and versions</a>; for those with an asterisk, no outcome can show what is wrong. Figures \
-after ± are standard errors clustered by run.</p>
+<a href="#settings">Settings and versions</a>.{words.remark} Figures after ± are standard errors clustered by run.</p>
 {"".join(tables)}"""
     return part("worlds_by_kind", "Kind by kind", told)
 
@@ -141,9 +170,10 @@ def _plus_minus(figure: str, error: float | None, scale: float, digits: int) -> 
 def _found(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> pl.DataFrame | None:
     """What was measured by kind, where the results are those of the study."""
     described = manifest.get("environments")
-    if manifest.get("experiment") != STUDY or not described:
+    words = _WORDS.get(str(manifest.get("experiment")))
+    if words is None or not described:
         return None
-    found = by_kind(theme.checked(frame), described)
+    found = by_kind(theme.checked(frame), described, together=words.together)
     if found.is_empty():
         return None
     return found.with_columns(
