@@ -42,6 +42,7 @@ STUDIES = {
     "problems": [],
     "wrong": [],
     "shops": [],
+    "real": [],
     "leakage": [],
 }
 CHECKS = {

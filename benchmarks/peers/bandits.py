@@ -14,6 +14,7 @@ from bayesianbandits import EmpiricalBayesNormalRegressor
 from scipy.stats import norm
 
 from superarm.experiments.script import WIDTH, Script, best, first_of_groups, missed
+from superarm.rewards.simple import Mean
 
 SAMPLES = 500  # of the posterior, for standard deviations
 DRAWN = 10  # most arms of a set that one draw recommends
@@ -46,15 +47,16 @@ class Peer(Script):
             drawn = [level[i] + unit[i] * models[i].sample(x)[0] for i in (0, 1)]
             arms = best(round, drawn[0], missed(round, drawn[1], np.zeros(len(x))), DRAWN)
         arms = self._with_one_more(round, arms, misses)
-        plain = missed(round, mean, np.zeros(len(x)))
+        plain, (promise,) = missed(round, mean, np.zeros(len(x))), round.promises
+        limits = np.zeros(len(round.labels)) if isinstance(promise.reward, Mean) else promise.thresholds
         for group in np.unique(round.grouping.codes[arms]):
             mine = arms[round.grouping.codes[arms] == group]
             spread = np.sqrt(max(float(joint[np.ix_(mine, mine)].sum()), 1e-18))
-            self.said[round.labels[group]] = float(norm.cdf(-plain[mine].sum() / spread))
+            self.said[round.labels[group]] = float(norm.cdf((limits[group] - plain[mine].sum()) / spread))
         return arms
 
     def stated(self, round: Any, arms: Any) -> dict[Any, float]:
-        """With what probability each group keeps a promise about its mean, by the posterior."""
+        """With what probability each group keeps its promise, by the posterior."""
         return self.said
 
     def _with_one_more(self, round: Any, arms: Any, misses: Any) -> Any:

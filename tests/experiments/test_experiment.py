@@ -98,7 +98,7 @@ def test_the_studies_stay_what_they_were():
         assert make(SETTING).zeta == float(zeta)
     everywhere = set(paper.federated().policies)
     listed = set(settings_by_policy(systems_by_study()))
-    assert everywhere | {"cautious-no-prior", "feasible-random"} == set(POLICIES) == listed
+    assert everywhere | {"cautious-no-prior", "feasible-random", "script"} == set(POLICIES) == listed
 
 
 def test_chosen_policies_keep_the_order_of_the_study():

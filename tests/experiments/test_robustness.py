@@ -1,4 +1,4 @@
-"""The targets of the studies wrong and shops, each met and then missed by a change of one thing."""
+"""The targets of the studies wrong, shops and real, each met and then missed by a change of one thing."""
 
 import polars as pl
 import pytest
@@ -108,3 +108,15 @@ def test_what_is_not_there_is_not_measured():
     few = WRONG.filter(pl.col("run") < 3)
     assert verdicts(few)[7] == "not measured"
     assert evaluate(few, TARGETS)[0].remark.startswith("The target is about 75 runs of 60 rounds")
+
+
+REAL = table("real", 24).with_columns(policy=pl.col("policy").replace("cautious-no-prior", "script"))
+
+
+def test_targets_of_real_data_are_met_and_missed_one_by_one():
+    assert verdicts(REAL) == ["met"] * 3
+    mine = pl.col("policy") == "cautious"
+    assert verdicts(changed(REAL, mine, certified_broken=1)) == ["not met", "met", "met"]
+    assert verdicts(changed(REAL, mine, groups_satisfied=48)) == ["met", "not met", "met"]
+    assert verdicts(changed(REAL, mine, reward=0.9)) == ["met", "met", "not met"]
+    assert verdicts(changed(REAL, mine, groups_touched=0, groups_satisfied=0, certified=0))[:2] == ["not measured"] * 2

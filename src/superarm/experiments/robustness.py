@@ -115,6 +115,40 @@ ALONE = {
     "t3": ("Noise with heavy tails", 0.985, 0.85),
     "hetero": ("Noise that differs from context to context", 0.99, 0.93),
 }
+
+
+def _real(frame: pl.DataFrame, policy: str = CAUTIOUS) -> dict[str, Any]:
+    """Measures of a policy over all runs of the study of real data."""
+    mine = of(frame, policy)
+    if mine.is_empty():
+        raise Missing(f"{policy} in the results")
+    (row,) = by_kind(mine, ["all"] * (1 + int(mine["run"].max()))).to_dicts()  # type: ignore[arg-type]
+    return row
+
+
+def _real_certified(frame: pl.DataFrame, most: float) -> Measured:
+    row = _real(frame)
+    if row["broken"] is None:
+        raise Missing("certified groups")
+    return target(_with_error(row, "broken", 4), row["broken"] <= most)
+
+
+def _real_honest(frame: pl.DataFrame, most: float) -> Measured:
+    row = _real(frame)
+    if row["kept"] is None or row["stated"] is None:
+        raise Missing("promises with a stated probability")
+    figures = f"kept {row['kept']:.4f}, stated {row['stated']:.4f}"
+    return target(figures, abs(row["kept"] - row["stated"]) <= most)
+
+
+def _real_reward(frame: pl.DataFrame) -> Measured:
+    mine, other = _real(frame), _real(frame, "script")
+    if mine["reward"] is None or other["reward"] is None:
+        raise Missing("a benchmark that earns something")
+    figures = f"{_with_error(mine, 'reward', 3)}; the script {_with_error(other, 'reward', 3)}"
+    return target(figures, mine["reward"] >= other["reward"])
+
+
 _ALL = "all kinds but the one marked with an asterisk"
 _REWARD = "Reward over the constrained optimum's, mean over runs"
 
@@ -133,6 +167,11 @@ TARGETS: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("Offset 5, scale 100, and both: promises kept", "at least {}", _kept, 0.99, CAUTIOUS, OFFSETS),
         ("Offset 5, scale 100, and both: reward", "at least {}", _reward, 0.95, CAUTIOUS, OFFSETS),
         *(row for kind, (about, kept, reward) in ALONE.items() for row in _alone(kind, about, kept, reward)),
+    ),
+    "real": (
+        ("Certified groups that broke", "at most {}", _real_certified, 0.01),
+        ("Promises kept beside stated", "within {}", _real_honest, 0.02),
+        ("Reward over the constrained optimum's, mean over runs", "at least the script's", _real_reward),
     ),
     "shops": (
         (
