@@ -163,7 +163,7 @@ def test_movies_on_other_data_says_so_whatever_their_name(tmp_path):
     [
         (
             ["run", "nonsense"],
-            "study: expected one of federated, movies, tradeoff, problems, wrong, shops, leakage, or a file",
+            "study: expected one of federated, movies, tradeoff, problems, wrong, shops, real, leakage, or a file",
         ),
         (["run", "federeted"], "such as study.py, got 'federeted'; did you mean 'federated'?"),
         (["run", "federated", "--policies", "tcgp"], "policies: expected some of"),

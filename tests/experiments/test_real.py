@@ -77,5 +77,5 @@ def test_findings():
     )
     assert other.endswith("Ahead: cautious.")
     assert every.startswith("all sets: cautious certified 10, of which 1 broke (10.0 %), kept 0.950")
-    assert verdict == "More certified groups of the cautious policy broke than the 1% that may."
+    assert verdict == "More certified groups of the cautious policy broke than the 1 % that may."
     assert len(real.findings(frame.filter(policy="script"), ["wine", "delays"])) == 3

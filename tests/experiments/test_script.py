@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.experiments.script import FALLBACK, Script, best, first_of_groups, missed
+from superarm.experiments.script import FALLBACK, Script, best, first_of_groups, fitted, missed
 
 
 def made(rng, *, sums=False, arms=9):
@@ -85,3 +85,21 @@ def test_outcomes_that_never_came_teach_nothing():
     assert not script.y
     script.update(round, np.arange(2), np.array([[1.0, np.nan], [1.0, 2.0]]))
     assert [len(y) for y in script.y] == [1]
+
+
+def test_a_fit_that_lapack_gives_up_is_tried_again(monkeypatch):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    rng, seen = np.random.default_rng(0), []
+    x, y = rng.normal(size=(50, 3)), rng.normal(size=50)
+    plain = linear_model.BayesianRidge().fit(x, y).coef_
+
+    class Stubborn(linear_model.BayesianRidge):
+        def fit(self, x, y):
+            seen.append(x)
+            if len(seen) == 1:
+                raise np.linalg.LinAlgError("SVD did not converge")
+            return super().fit(x, y)
+
+    monkeypatch.setattr(linear_model, "BayesianRidge", Stubborn)
+    assert fitted(x, y).coef_ == pytest.approx(plain, abs=1e-4)
+    assert len(seen) == 2

@@ -82,3 +82,17 @@ def test_all_kinds_fit(told):
     said = worlds.section(frame, told | {"environments": described})
     assert said.count("<tr>") == len(KINDS) + 2
     assert "–" in said  # nothing is known of certified groups here
+
+
+def test_sets_of_real_data(frame, told):
+    """The same table and chart, in the words of that study; there are no kinds with an asterisk."""
+    real = frame.with_columns(experiment=pl.lit("real"))
+    sets = told | {"experiment": "real", "environments": ["wine", "on time", "wine"]}
+    said = worlds.section(real, sets)
+    for kind in ("wine", "on time", "all sets"):
+        assert f'<th scope="row">{kind}</th>' in said
+    assert "asterisk" not in said
+    assert "all but" not in said
+    (figure,) = worlds.figures(real, sets)
+    assert figure.title == "Promises kept and stated, set by set"
+    assert figure.alternative.startswith("Shares over all sets")

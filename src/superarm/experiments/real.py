@@ -9,11 +9,11 @@ import polars as pl
 
 from superarm.environments.real import SETS, RealWorld
 from superarm.errors import MissingData
-from superarm.experiments.experiment import DataKind, Experiment, Maker, Setting
+from superarm.experiments.experiment import BENCHMARK, DataKind, Experiment, Maker, Setting
 from superarm.experiments.kinds import by_kind
-from superarm.experiments.paper import BENCHMARKS, ZETA, known
+from superarm.experiments.own import BY_NAME
+from superarm.experiments.paper import ZETA, known
 from superarm.experiments.script import Script
-from superarm.policies.cautious.cautious_tcgp_ucb import CautiousTCGPUCB
 
 STUDY, TOGETHER = "real", "all sets"
 JUDGED = ("wine", "tumours", "genres", "groceries", "baskets", "on time", "delays", "spending")  # not for tuning
@@ -28,11 +28,7 @@ def script(setting: Setting) -> Any:  # it answers with arms alone, as any polic
     return Script(setting.seed)
 
 
-SYSTEMS: dict[str, Maker] = {
-    "cautious": lambda s, confidence=0.99: CautiousTCGPUCB(confidence=confidence, seed=s.seed),
-    "script": script,
-    **BENCHMARKS,
-}
+SYSTEMS: dict[str, Maker] = {**BY_NAME, "script": script}
 
 
 def real(*, look: bool = True) -> Experiment:
@@ -54,7 +50,7 @@ def real(*, look: bool = True) -> Experiment:
         **{**known(STUDY), "runs": SEEDS * len(here)},
         environment=lambda seed: RealWorld(here[0], seed),
         by_run=lambda run, seed: RealWorld(here[run % len(here)], seed),
-        policies=SYSTEMS,
+        policies={name: SYSTEMS[name] for name in (*PLAYED, BENCHMARK)},
         systems=SYSTEMS,
         zeta=ZETA,
         settings={"sets": sizes, "left out": left_out, "told": "nothing", "script": "superarm.experiments.script"},
@@ -86,8 +82,8 @@ def findings(frame: pl.DataFrame, described: Sequence[str]) -> list[str]:
         lines.append(f"{kind}: {'; '.join(parts)}.{_ahead(dict(mine))}")
     sure, broken = _certified(counts, "cautious", TOGETHER)
     if sure:
-        verdict = "More" if broken > MAY_BREAK * sure else "No more"
-        lines.append(f"{verdict} certified groups of the cautious policy broke than the {MAY_BREAK:.0%} that may.")
+        more = "More" if broken > MAY_BREAK * sure else "No more"
+        lines.append(f"{more} certified groups of the cautious policy broke than the {100 * MAY_BREAK:g} % that may.")
     return lines
 
 

@@ -32,10 +32,8 @@ class Script:
     def select(self, round: Round) -> IntArray:
         if not self.y:
             return first_of_groups(round)
-        from sklearn.linear_model import BayesianRidge
-
         seen, x = self.columns(round)
-        models = [BayesianRidge().fit(seen, y) for y in np.vstack(self.y).T]
+        models = [fitted(seen, y) for y in np.vstack(self.y).T]
         mean, std = models[1].predict(x, return_std=True)
         std = np.sqrt(np.maximum(std**2 - 1.0 / models[1].alpha_, 0.0))  # of the mean, without the noise
         misses = missed(round, mean, WIDTH * std)
@@ -66,6 +64,16 @@ class Script:
             return np.hstack([more, groups.transform(labels[:, None])])
 
         return made(contexts, labels), made(round.contexts, texts(round))
+
+
+def fitted(x: Array, y: Array) -> Any:
+    """Bayesian ridge regression."""
+    from sklearn.linear_model import BayesianRidge
+
+    try:
+        return BayesianRidge().fit(x, y)
+    except np.linalg.LinAlgError:  # LAPACK gives up on a matrix now and then; not on one that hardly differs
+        return BayesianRidge().fit(x + 1e-6 * np.random.default_rng(0).normal(size=x.shape), y)
 
 
 def texts(round: Round) -> Any:
