@@ -292,6 +292,20 @@ def show(path: Path) -> None:
                         print(line(name, policy, some))
     for policy in policies:
         print(line("**all**", policy, [row for row in rows if row["policy"] == policy]))
+    print("\n| policy | family | stated from | groups | stated, mean | kept |\n" + "|---" * 6 + "|")
+    for policy, family in itertools.product(policies, SPLIT):
+        mine = [row for row in rows if (row["policy"], row["family"]) == (policy, family)]
+        for low, count, stated, kept in pooled([json.loads(row["bins"]) for row in mine]):
+            print(f"| {policy} | {family} | {low:g} | {count} | {stated:.4f} | {kept / count:.4f} |")
+
+
+def pooled(runs: list[list[tuple[float, int, float, int]]]) -> list[tuple[float, int, float, int]]:
+    """The bins of several runs together, the surest first."""
+    found: dict[float, tuple[int, float, int]] = {}
+    for low, count, stated, kept in itertools.chain(*runs):
+        counts, sums, keeps = found.get(low, (0, 0.0, 0))
+        found[low] = counts + count, sums + count * stated, keeps + kept
+    return [(low, count, sums / count, kept) for low, (count, sums, kept) in sorted(found.items(), reverse=True)]
 
 
 def main() -> int:

@@ -122,3 +122,29 @@ def test_errors_are_clustered_by_run():
 def test_bins():
     stated, came = np.array([0.05, 0.95, 0.99, 1.0]), np.array([True, False, True, True])
     assert anywhere.bins(stated, came) == [(0.0, 1, 0.05, 1), (0.9, 1, 0.95, 0), (0.99, 2, 0.995, 2)]
+    runs = [anywhere.bins(stated, came), anywhere.bins(np.array([0.992, 0.01]), np.array([False, False]))]
+    surest, *_, least = anywhere.pooled(runs)
+    assert surest == (0.99, 3, pytest.approx((0.99 + 1.0 + 0.992) / 3), 2)
+    assert least == (0.0, 2, pytest.approx(0.03), 1)
+
+
+@pytest.mark.parametrize("promise", [sa.Mean() >= {0: 0.5, 1: 0.5}, sa.Sum() <= {0: 1.0, 1: 1.0}])
+def test_the_peer_states_what_its_draws_keep(promise):
+    pytest.importorskip("bayesianbandits")
+    from benchmarks.peers.bandits import Peer
+
+    rng, peer = np.random.default_rng(0), Peer(1)
+    x = rng.uniform(size=(40, 2))
+    round = sa.Round(t=1, contexts=x, groups=np.arange(40) % 2, constraint=promise, feasible=sa.AtMost(6, per_group=3))
+    y = np.column_stack([x[:, 0], x[:, 0] + 0.1 * rng.normal(size=40)])
+    peer.update(round, np.arange(40), y)
+    arms = peer.select(round)
+    assert round.feasible.allows(arms, round.grouping)
+    sense = 1.0 if promise.sense.value == ">=" else -1.0
+    assert set(peer.stated(round, arms)) == set(np.unique(round.groups[arms]).tolist())
+    for label, said in peer.stated(round, arms).items():
+        mine = arms[round.groups[arms] == label]
+        value = x[mine, 0].mean() if sense > 0 else x[mine, 0].sum()
+        clear = sense * (value - (0.5 if sense > 0 else 1.0))
+        if abs(clear) > 0.2:
+            assert (said > 0.5) == (clear > 0)
