@@ -54,6 +54,8 @@ def test_a_small_study_says_what_it_found(few, tmp_path):
     lines = study.findings(found.frame)
     assert [line.partition(":")[0] for line in lines[:3]] == ["wine", "tumours", "all sets"]
     assert all("script kept" in line for line in lines[:3])
+    many = found.frame.with_columns(pl.col("run") + 2 * real.SEEDS, certified=1, certified_broken=0)
+    assert "certified 4, of which 0 broke" in study.findings(many)[0]  # runs beyond the usual number
 
 
 def some(policy, run, **more):
