@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.environments.unseen import FLOORS, KINDS, WEEK, UnseenWorld, offered, promised
+from superarm.environments.unseen import FLOORS, KINDS, WEEK, UnseenWorld
 from superarm.regret import optimum
 
-RARE = ("rare loss", "rare cost", "rare cost, declared")
+RARE = ("rare loss", "rare cost")
 
 
 def first(world, n, seed=0):
@@ -150,18 +150,3 @@ def test_a_cost_is_all_or_nothing():
     assert 0.005 < clicks.mean() < 0.03
     assert round.contexts[:, -1] == pytest.approx(np.log(amount))
     assert round.promises[0].sense.value == "<="
-
-
-def test_fields_that_a_round_does_not_know_are_dropped():
-    round = offered(t=1, contexts=np.zeros((2, 1)), feasible=sa.AtMost(1), nobody_knows=3)
-    assert len(round) == 2
-
-
-def test_a_promise_is_about_what_is_seen_where_it_can_say_so():
-    class Speaks:
-        def seen(self):
-            return "seen"
-
-    assert promised(Speaks(), True) == "seen"
-    assert isinstance(promised(Speaks(), False), Speaks)
-    assert promised("mute", True) == "mute"

@@ -14,7 +14,6 @@ from superarm.arguments import Array, IntArray, generator, one_of, whole_number
 from superarm.datasets import tables
 from superarm.datasets.tables import Table
 from superarm.environments.environment import places_in_pool
-from superarm.environments.unseen import offered, promised
 from superarm.feasible import AtMost
 from superarm.rewards.simple import Mean
 from superarm.round import Round
@@ -188,11 +187,11 @@ class RealWorld:
             thresholds = self._thresholds(rng) if promise.drawn else kept
             limits = {self.labels[g]: float(thresholds[g]) for g in chosen}
             most, cap = promise.sizes
-            yield offered(
+            yield Round(
                 t=t,
                 contexts=self.table.features[ids],
                 groups=[self.labels[g] for g in self.codes[ids]],
-                constraint=promised(Mean() >= limits if promise.at_least else Mean() <= limits, promise.seen),
+                constraint=Mean() >= limits if promise.at_least else Mean() <= limits,
                 feasible=AtMost(most, per_group=cap),
                 arm_ids=ids,
             )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +48,6 @@ class Kind:
     missing: float = 0.0  # share of outcomes that never come
     loss: tuple[float, float] | None = None  # how often outcome 2 has a loss, and of how much
     cost: bool = False  # outcome 2 is a click (1 to 3 %) times price times discount, and promised to be small
-    amounts: bool = False  # what a click costs is declared
 
 
 KINDS: dict[str, Kind] = {
@@ -78,26 +75,7 @@ KINDS: dict[str, Kind] = {
     "rare cost": Kind(
         about="cost = click (1 to 3 %) x price x discount", rounds=80, offered=240, sizes=(80, 10), cost=True
     ),
-    "rare cost, declared": Kind(
-        about="the same, and what a click costs is declared",
-        rounds=80,
-        offered=240,
-        sizes=(80, 10),
-        cost=True,
-        amounts=True,
-    ),
 }
-
-
-def offered(**fields: Any) -> Round:
-    """A round with what this version of ``Round`` knows of these fields, because some of them are new."""
-    known = inspect.signature(Round).parameters
-    return Round(**{name: value for name, value in fields.items() if name in known})
-
-
-def promised(constraint: Any, seen: bool) -> Any:
-    """The constraint, about what will be seen if wanted and if constraints can say so."""
-    return constraint.seen() if seen and hasattr(constraint, "seen") else constraint
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,14 +217,13 @@ class UnseenWorld:
             groups = self.labels[ids]
             floors = self._floors(t)[np.unique(groups)]
             most, cap = kind.sizes
-            yield offered(
+            yield Round(
                 t=t,
                 contexts=self._features[ids],
                 groups=groups,
-                constraint=promised(Mean() <= floors if kind.cost else Mean() >= floors, kind.seen),
+                constraint=Mean() <= floors if kind.cost else Mean() >= floors,
                 feasible=AtMost(most, per_group=cap),
                 arm_ids=ids,
-                **({"amounts": (None, self.cost_of_click[ids])} if kind.amounts else {}),
             )
 
     def expected_outcomes(self, round: Round) -> Array:
