@@ -21,7 +21,7 @@ SPLIT: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "new": {
         TUNING: ("base", "own parts", "scales", "weekly", "30 features", "rare cost"),
-        JUDGING: (*("shock", "shock, seen", "adverse", "turns bad", "rising floors", "late", "rare loss"),),
+        JUDGING: ("shock", "shock, seen", "adverse", "turns bad", "rising floors", "late", "rare loss"),
     },
     "old": {  # kinds that are wrong in their prior only are left out, because no policy here is given it
         TUNING: (
